@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isProblem } from '../src/domain/problem.ts'
@@ -241,7 +242,10 @@ export const sampleSigners: Signers = {
     clearsign: async (text, at) => `signed ${at.toISOString()}\n${text}`,
     detach: async (content, at) =>
       `signature ${at.toISOString()} ${createHash('sha256').update(content).digest('hex')}\n`,
-    detachBinary: async (content) => createHash('sha256').update(content).digest(),
+    detachBinary: async (content) => {
+      const bytes = content instanceof Uint8Array ? content : await buffer(content)
+      return createHash('sha256').update(bytes).digest()
+    },
   },
   apk: {
     keyName: 'svc.rsa.pub',

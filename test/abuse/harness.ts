@@ -112,15 +112,18 @@ function mostLiveMs({ controlMs, slowness }: Measured): number {
 
 const excessMs = (measured: Measured) => measured.liveMs - mostLiveMs(measured)
 
-/** Holds the measurements against the rule and prints them, so that a run leaves figures behind. */
-export function expectHarmless(name: string, measured: Measured): void {
+/**
+ * Holds the measurements against the rule and prints them, so that a run leaves figures behind.
+ * @param alsoMb growth that is allowed besides
+ */
+export function expectHarmless(name: string, measured: Measured, alsoMb = 0): void {
   const { liveMs, controlMs, slowness, grownMb, beforeMb, samples, failures, lastFailure } = measured
   const figures = `live ${liveMs.toFixed(0)} ms (control ${controlMs.toFixed(0)} ms, machine ${slowness.toFixed(1)} times slower), +${grownMb.toFixed(0)} MB on ${beforeMb.toFixed(0)} MB, ${samples} samples`
   console.log(`${name}: ${figures}`)
   expect({ failures, lastFailure }, `${name}: probes that failed`).toEqual({ failures: 0, lastFailure: null })
   expect(samples, `${name}: samples`).toBeGreaterThan(0)
   expect(liveMs, `${name}: ${figures}`).toBeLessThan(mostLiveMs(measured))
-  expect(grownMb, `${name}: ${figures}`).toBeLessThan(MOST_GROWN_MB + GROWN_TOLERANCE_MB)
+  expect(grownMb, `${name}: ${figures}`).toBeLessThan(MOST_GROWN_MB + GROWN_TOLERANCE_MB + alsoMb)
 }
 
 /** Opens a socket to a listener of the service (`api`, `apt`, `rpm`). Errors are left to the caller's `closed`. */

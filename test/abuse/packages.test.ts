@@ -122,6 +122,12 @@ const CASES: Case[] = [
   },
 ]
 
+/**
+ * The promise is about one package. Of those that wait for room (intake/facts-room), two are with readers: the names of each,
+ * 31 MB, come as bytes and become text.
+ */
+const ANSWERS_MB = 2 * 2 * 31
+
 describe.each(ENGINES)('with the %s database', (engine) => {
   let target: Target
   beforeAll(async () => {
@@ -144,6 +150,28 @@ describe.each(ENGINES)('with the %s database', (engine) => {
     expect(outcome, name).toBe(status)
     if (status === 400) expect(result.body.code).toBe('invalid_package')
     expectHarmless(`${engine}: ${name}`, measured)
+  })
+
+  test('five rpms with as many long file names as are accepted, side by side', async () => {
+    const names = Array.from({ length: 120_000 }, (_, n) => `/usr/share/x/${String(n).padStart(250, 'f')}`)
+    const build = (attempt: number) =>
+      Promise.all(
+        [1, 2, 3, 4, 5].map((n) =>
+          buildRpm({
+            ...{ name: `side-${n}`, version: `1.${attempt}` },
+            files: names.map((path) => ({ path, kind: 'ghost' as const })),
+          }),
+        ),
+      )
+    let packages = await build(1)
+    const measured = await target.measure(
+      () => Promise.all(packages.map((bytes, n) => target.upload(bytes, `side-${n}.rpm`, { distribution: 'rocky9' }))),
+      { afterMs: 5000, again: async (attempt) => void (packages = await build(attempt)) },
+    )
+    expect(measured.result.map(({ status, body }) => [status, body.status])).toEqual(
+      Array.from({ length: 5 }, () => [201, 'published']),
+    )
+    expectHarmless(`${engine}: five rpms side by side`, measured, ANSWERS_MB)
   })
 
   describe('that are held', () => {

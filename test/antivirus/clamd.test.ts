@@ -1,6 +1,5 @@
 // Runs the engine against a real clamd with test signatures, over both kinds of socket:
 // `npx vitest run --config vitest.suites.config.ts test/antivirus`.
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,8 +10,9 @@ import { createClamav, type ClamavOptions } from '../../src/scanners/clamav/clam
 import type { ScanMember } from '../../src/scanners/scanner.ts'
 import { eicar } from '../fakes/clamd.ts'
 import { BODY_MARKER, startClamd, type RealClamd } from './real-clamd.ts'
-import { createTarget, inPieces, manyFiles, type Files } from './target.ts'
+import { createTarget, inPieces, manyFiles, opened, type Files } from './target.ts'
 import { hidden, unopened } from './nested.ts'
+import { ambiguous, unmarked } from './unmarked.ts'
 import { zipOf } from './zip.ts'
 
 const MIB = 1024 * 1024
@@ -47,7 +47,6 @@ const engine = (address: ClamavOptions['address'], options: Partial<ClamavOption
     maxStreamBytes: 200 * MIB,
     clock: { now: () => new Date() },
     log: createLog('silent'),
-    newPath: () => join(directory, randomUUID()),
     ...options,
   })
 
@@ -113,7 +112,7 @@ describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
       }
     }
     const gone = { code: 'scanner_unavailable', retryAfterSeconds: 30 }
-    await expect(antivirus.scan({ ...file, members })).rejects.toMatchObject(gone)
+    await expect(antivirus.scan({ ...file, contents: opened(directory, members) })).rejects.toMatchObject(gone)
     expect(given).toBeLessThan(600)
     await expect(antivirus.scan(file)).rejects.toMatchObject(gone)
     await expect(antivirus.status()).resolves.toBeDefined()
@@ -182,11 +181,11 @@ describe('limits and archives', () => {
     'a daemon %s gets the contents of files that it does not open, and no unopened file is clean',
     async (_, settings) => {
       const antivirus = await measured(settings)
-      for (const [title, name, content] of await hidden()) {
+      for (const [title, name, content] of [...(await hidden()), ...unmarked()]) {
         const result = await antivirus.scan(await target({ ok: 'x', [name]: content }))
         expect([title, result.result]).toEqual([title, 'infected'])
       }
-      for (const [title, content] of await unopened()) {
+      for (const [title, content] of [...(await unopened()), ...ambiguous()]) {
         if (['a 7-Zip archive', 'a RAR archive'].includes(title) && settings.length > 0) continue
         const result = await antivirus.scan(await target({ ok: 'x', member: content }))
         expect([title, result.result]).toEqual([
@@ -245,7 +244,7 @@ describe('cost', () => {
     let highest = before
     const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage().rss)), 5)
     const start = performance.now()
-    const result = await engine(clamd.unix).scan({ ...file, members })
+    const result = await engine(clamd.unix).scan({ ...file, contents: opened(directory, members) })
     clearInterval(watch)
     const grown = (highest - before) / MIB
     console.log(

@@ -1,5 +1,4 @@
 // For unit tests of the ClamAV engine: a directory, fake daemons and engines, removed after each test.
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,7 +51,6 @@ export function useClamd() {
         clock,
         log: createLog('silent'),
         limits: LONG_LIMITS,
-        newPath: () => join(directory, randomUUID()),
         ...options,
       })
     },

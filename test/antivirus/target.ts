@@ -1,7 +1,9 @@
 // Package files for antivirus tests: any raw content with any members, as a format returns them.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { expandMembers } from '../../src/scanners/nested/expand.ts'
 import type { ScanMember, ScanTarget } from '../../src/scanners/scanner.ts'
+import { createLocalFile } from './local-file.ts'
 
 export type Files = Record<string, Buffer | string>
 
@@ -24,7 +26,17 @@ export async function createTarget(
       yield { name, sizeBytes: content.length, content: inPieces(content) }
     }
   }
-  return { path, filename: 'sample.deb', sizeBytes: Buffer.byteLength(raw), members }
+  return { path, filename: 'sample.deb', sizeBytes: Buffer.byteLength(raw), contents: opened(directory, members) }
+}
+
+/** What a reader sends of a package with such members. */
+export function opened(directory: string, members: () => AsyncIterable<ScanMember>): ScanTarget['contents'] {
+  return (limits, skip) =>
+    expandMembers(members, {
+      ...limits,
+      createFile: () => createLocalFile(directory),
+      skip: async (name, reason) => skip(name, reason),
+    })
 }
 
 export function manyFiles(count: number): Files {

@@ -18,6 +18,7 @@ import { readHttp, readRepository } from '../crash/read-repository.ts'
 import { examine } from '../crash/state.ts'
 import { startPostgres, type Postgres } from '../crash/postgres.ts'
 import { startService, type Service } from '../service.ts'
+import { verifyArchive } from '../../src/backup/verify-archive.ts'
 import { createClient, type Client } from './clients.ts'
 
 const run = promisify(execFile)
@@ -224,6 +225,20 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
     expect((await examine({ reposDir, databaseUrl, collected: true })).faults).toEqual([])
     const twice = await restore(archive, reposDir, databaseUrl)
     expect(twice).toMatchObject({ code: 1, text: expect.stringContaining('not empty') })
+  })
+
+  it('an archive that is cut off anywhere is not taken for whole', async () => {
+    const whole = await readFile(archive)
+    expect((await verifyArchive(archive)).proof).toMatchObject({ format: 1, missing: 0 })
+    const cut = join(scratch, `${from}-${to}-places.tar.gz`)
+    for (let n = 0; n < 200; n++) {
+      const size = Math.floor((whole.length * n) / 200)
+      await writeFile(cut, whole.subarray(0, size))
+      expect([size, await verifyArchive(cut).catch((error: { code: string }) => error.code)]).toEqual([
+        size,
+        'validation_error',
+      ])
+    }
   })
 
   it('an archive that is cut off or damaged is refused, and nothing is written', async () => {

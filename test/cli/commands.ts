@@ -53,6 +53,14 @@ export function commandCases(stage: Stage): void {
       expect((await home.run(['promote', 'subject', '--from', 'noble', '--to', 'jammy'])).code).toBe(0)
       expect((await home.run(['search', 'subject'])).out).toContain('jammy, noble')
       expect((await home.run(['promote', 'held', '--from', 'noble', '--to', 'jammy'])).code).toBe(3)
+      // Several in one call: those that can be are, and the gravest failure is the exit code.
+      const several = ['promote', 'subject=1.0-1', 'held', 'nobody-has-this', '--from', 'noble', '--to', 'jammy']
+      const { code, out, err } = await home.run(several)
+      expect(code).toBe(3)
+      expect(out).toMatch(/subject\s+1\.0-1\s.*already_present/)
+      expect(err).toMatch(/held: .*\[not_published\]/)
+      expect(err).toMatch(/nobody-has-this: .*\[not_found\]/)
+      expect((await home.run([...several, '--version-of', '1'])).code).toBe(2)
     })
 
     test('delete needs --yes where nobody can be asked, and asks on a terminal', async () => {
@@ -80,6 +88,18 @@ export function commandCases(stage: Stage): void {
         2,
         { code: 'validation_error', detail: expect.stringContaining('no finding CVE-2026-9999') },
       ])
+      expect((await home.run(['show', 'held'])).out).toContain('pending_review')
+    })
+
+    test('a decision is about the file that was looked at', async () => {
+      const digest =
+        /^sha256 ([0-9a-f]{64})$/m.exec((await home.run(['review', 'show', 'held', '1.0-1'])).out)?.[1] ?? ''
+      const approve = (sha256: string, ...more: string[]) =>
+        home.run(['review', 'approve', 'held', '1.0-1', '--reason', 'looked', '--sha256', sha256, ...more])
+      expect((await approve(digest, '--dry-run')).code).toBe(0)
+      const other = '0'.repeat(64)
+      for (const refused of [await approve(other), await approve(other, '--dry-run')])
+        expect([refused.code, refused.err]).toEqual([3, expect.stringContaining('[bytes_changed]')])
       expect((await home.run(['show', 'held'])).out).toContain('pending_review')
     })
 

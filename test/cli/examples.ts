@@ -3,6 +3,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { buildRpm } from '../samples/rpm.ts'
+import { NODE } from './gatehouse.ts'
 import { deb, type Stage } from './stage.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -16,32 +17,33 @@ export function exampleCases(stage: Stage): void {
       return found[0] ?? ''
     }
 
-    test('GitHub Actions: npx runs the package, and the verdict is in the file', async () => {
+    test('GitHub Actions: the file of the service uploads, and the verdict is in a file', async () => {
       const home = await stage.home('uploader')
-      const step = only(await page('docs/cli.md'), /# GitHub Actions\n- run: ([^\n]+)\n/)
-      // As it is published, but from a file: no registry is asked.
-      const packed = await home.program(['npm', 'pack', '--silent', '--pack-destination', home.path], {
-        cwd: join(ROOT, 'cli'),
-      })
-      expect([packed.code, packed.err]).toEqual([0, ''])
-      const installed = await home.program([
-        'npm',
-        'install',
-        '--silent',
-        '--offline',
-        `./${packed.out.trim().split('\n').at(-1)}`,
-      ])
-      expect([installed.code, installed.err]).toEqual([0, ''])
+      const block = only(await page('docs/cli.md'), /# GitHub Actions\n- run: \|\n((?: {4}[^\n]+\n)+)/)
       await deb(home, 'from-github')
       // What the runner does with `run` where no shell is named.
-      await writeFile(join(home.path, 'step.sh'), step)
-      const ran = await home.program(['bash', '-e', 'step.sh'], { env: { npm_config_offline: 'true' } })
+      await writeFile(join(home.path, 'step.sh'), block.replaceAll(/^ {4}/gm, ''))
+      const ran = await home.program(['bash', '-e', 'step.sh'])
       expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('published')])
       const verdict = JSON.parse(await readFile(join(home.path, 'verdict.json'), 'utf8'))
       expect(verdict).toMatchObject({
         exit: 0,
         results: [{ outcome: 'published', answer: { package: 'from-github' } }],
       })
+    })
+
+    test('the npm package of the command has what it needs', async () => {
+      const home = await stage.home('uploader')
+      // As it would be published, but from a file: no registry is asked.
+      const packed = await home.program(['npm', 'pack', '--silent', '--pack-destination', home.path], {
+        cwd: join(ROOT, 'cli'),
+      })
+      expect([packed.code, packed.err]).toEqual([0, ''])
+      const file = `./${packed.out.trim().split('\n').at(-1)}`
+      const installed = await home.program(['npm', 'install', '--silent', '--offline', file])
+      expect([installed.code, installed.err]).toEqual([0, ''])
+      const ran = await home.program(['node_modules/.bin/gatehouse', 'whoami'])
+      expect([ran.code, ran.err, ran.out]).toEqual([0, '', expect.stringContaining('uploader')])
     })
 
     test('GitLab CI: the file of the service uploads', async () => {
@@ -74,7 +76,7 @@ export function exampleCases(stage: Stage): void {
         join(home.path, 'example.mjs'),
         only(await page('client/README.md'), /```js\n([^`]*(?:`[^`]+`[^`]*)*)```/),
       )
-      const ran = await home.program([process.execPath, 'example.mjs'])
+      const ran = await home.program([NODE, 'example.mjs'])
       expect([ran.code, ran.err]).toEqual([0, ''])
       expect(ran.out.split('\n')).toEqual(
         expect.arrayContaining([

@@ -1,11 +1,17 @@
-// Runs the built command as a person or a CI system would: with a home of its own and nothing else in the environment.
+// Runs the built command as a person or a CI system would: on the oldest Node that it promises, with a home of its own and
+// nothing else in the environment.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { otherNode } from '../other-node.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 export const COMMAND = join(ROOT, 'dist', 'cli', 'gatehouse.mjs')
+const { engines } = JSON.parse(readFileSync(join(ROOT, 'cli', 'package.json'), 'utf8')) as { engines: { node: string } }
+/** The oldest Node that command and client promise: 20.19.0 for `>=20.19`. */
+export const NODE = otherNode(`${engines.node.replace('>=', '')}.0`)
 /** The configuration, below a home. */
 export const CONFIG = '.config/gatehouse/config.json'
 /** A terminal for programs: see the file. */
@@ -70,14 +76,14 @@ export async function newHome(common: Record<string, string> = {}): Promise<Home
     return { child, ended, seen }
   }
 
-  const start: Home['start'] = (args, options = {}) => begin([process.execPath, COMMAND, ...args], options)
+  const start: Home['start'] = (args, options = {}) => begin([NODE, COMMAND, ...args], options)
   return {
     path,
     printed,
     start,
     run: (args, options) => start(args, options).ended,
     onTerminal: (args, answers = [], options = {}) =>
-      begin(['python3', TERMINAL, JSON.stringify(answers), process.execPath, COMMAND, ...args], options).ended,
+      begin(['python3', TERMINAL, JSON.stringify(answers), NODE, COMMAND, ...args], options).ended,
     program: (command, options = {}) => begin(command, options).ended,
     remove: () => rm(path, { recursive: true, force: true }),
   }

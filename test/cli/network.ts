@@ -1,4 +1,5 @@
 // Certificates, proxies and redirects, with real servers on loopback.
+import { createHash } from 'node:crypto'
 import { createServer as createHttp, request as forward, type Server } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import { connect, type AddressInfo } from 'node:net'
@@ -96,7 +97,11 @@ export function networkCases(stage: Stage): void {
       for (const base of [stage.service.api, `http://127.0.0.1:${front.ports.console}`]) {
         const first = await fetch(`${base}/cli/gatehouse.mjs`)
         expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'no-cache'])
-        expect(await first.text()).toMatch(/^#!\/usr\/bin\/env node\n/)
+        const text = await first.text()
+        expect(text).toMatch(/^#!\/usr\/bin\/env node\n/)
+        const digest = createHash('sha256').update(text).digest('hex')
+        const listed = await fetch(`${base}/cli/gatehouse.mjs.sha256`)
+        expect([listed.status, await listed.text()]).toEqual([200, `${digest}  gatehouse.mjs\n`])
         const headers = { 'if-none-match': first.headers.get('etag') ?? '' }
         expect((await fetch(`${base}/cli/gatehouse.mjs`, { headers })).status).toBe(304)
       }

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { need } from '../need.ts'
-import { COMMAND, type Home } from './gatehouse.ts'
+import { COMMAND, NODE, type Home } from './gatehouse.ts'
 import type { Stage } from './stage.ts'
 
 export function shellCases(stage: Stage): void {
@@ -93,7 +93,7 @@ export function shellCases(stage: Stage): void {
         '-o',
         'pipefail',
         '-c',
-        `'${process.execPath}' '${COMMAND}' man | head -n 1`,
+        `'${NODE}' '${COMMAND}' man | head -n 1`,
       ])
       expect([code, err]).toEqual([0, ''])
     })

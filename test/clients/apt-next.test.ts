@@ -1,38 +1,18 @@
 // apt 3, which verifies signatures with sqv, in a separate root made from Debian's packages.
-import { execFile, execFileSync } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { need } from '../need.ts'
+import { debianRoot } from '../debian-root.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
 import { startTamperingProxy } from './tampering-proxy.ts'
 
-const SUITE = 'trixie'
 let directory: string
 let root: string
 let service: Service
-
-/** A minimal system, kept between runs because it takes a minute and 60 MB of downloads. */
-async function bootstrapped(): Promise<string> {
-  const tools = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gatehouse')
-  const kept = join(tools, `root-${SUITE}`)
-  if (await stat(kept).catch(() => null)) return kept
-  await mkdir(tools, { recursive: true })
-  const making = await mkdtemp(join(tools, 'making-'))
-  const [mirror] = execFileSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Codename: bookworm'])
-    .toString()
-    .split('\n')
-  if (!mirror) throw new Error('this machine knows no mirror of Debian')
-  execFileSync('debootstrap', ['--variant=minbase', SUITE, making, mirror], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    maxBuffer: 1 << 28,
-  })
-  await rename(making, kept)
-  return kept
-}
 
 /** Runs apt asynchronously, because a proxy in this process answers it. */
 async function apt(...args: string[]): Promise<{ status: number; output: string }> {
@@ -63,10 +43,9 @@ const upload = async (version: string) => {
 }
 
 beforeAll(async () => {
-  need('debootstrap')
   directory = await mkdtemp(join(tmpdir(), 'apt-next-'))
   root = join(directory, 'root')
-  await cp(await bootstrapped(), root, {
+  await cp(await debianRoot('trixie'), root, {
     recursive: true,
     verbatimSymlinks: true,
     filter: (path) => !/\/(dev|proc|sys)\/./.test(path.slice(1)),

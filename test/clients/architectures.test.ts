@@ -162,3 +162,40 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('apk
     await root.remove()
   })
 })
+
+describe('32-bit clients, for which dnf and zypper call the architecture otherwise', () => {
+  let small: Service
+  beforeAll(async () => {
+    const env = {
+      ...{ REPO_FORMAT: 'rpm', SVC_ARCHITECTURES: 'amd64,i386,armhf' },
+      SVC_DISTRIBUTIONS: 'rocky9,opensuse-leap-15.6',
+    }
+    small = await startService({ env })
+  })
+  afterAll(() => small.stop())
+
+  test.each([
+    ['dnf', 'i686', dnf, 'rocky9', 'i686'],
+    ['dnf', 'i586', dnf, 'rocky9', 'i686'],
+    ['dnf', 'i386', dnf, 'rocky9', 'i686'],
+    ['dnf', 'armv7hl', dnf, 'rocky9', 'armv7hl'],
+    ['zypper', 'i686', zypper, 'opensuse-leap-15.6', 'i686'],
+    ['zypper', 'i586', zypper, 'opensuse-leap-15.6', 'i686'],
+  ] as const)(
+    '%s finds and downloads a package for %s with the served .repo file',
+    async (_, own, client, distribution, arch) => {
+      const name = `small-${own}`
+      const file = await buildRpm({ name, arch: own, files: [{ path: '/usr/share/small', content: 'x' }] })
+      const { status } = await small.upload(file, 'a.rpm', { distribution })
+      expect(status).toBe(201)
+      const key = await text(`${small.rpm}/repos/gpg.key`)
+      const root = await client.createRoot({ url: `${small.rpm}/repos/${distribution}/${arch}`, key, arch })
+      await root.useRepoFile(await text(`${small.rpm}/repos/${distribution}.repo`))
+      expect(await root.refresh()).toMatchObject({ code: 0 })
+      expect(await root.versions(name)).toEqual(['1.0-1'])
+      const { code, text: said } = await root.download(name)
+      expect(code, said).toBe(0)
+      await root.dispose()
+    },
+  )
+})

@@ -141,7 +141,10 @@ describe('the five jobs', () => {
     await page.getByRole('button', { name: 'Approve', exact: true }).waitFor()
     await page.keyboard.press('a')
     await page.getByLabel('Reason').fill('a test of the console')
+    const sent = page.waitForRequest(/\/decide$/)
     await page.keyboard.press('Control+Enter')
+    // What the page shows, and not whatever has the name by then.
+    expect((await sent).postDataJSON()).toMatchObject({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
     await expect.poll(() => statusOf(name)).toBe('published')
     await expect.poll(async () => (await article.getAttribute('aria-label'))?.startsWith(name)).toBe(false)
     await page.getByRole('listitem').filter({ hasText: name }).getByText('decided').waitFor()
@@ -179,7 +182,10 @@ describe('the five jobs', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByText('2 packages would be decided').waitFor()
     await dialog.getByLabel('Reason for all').fill('together')
+    const sent = page.waitForRequest(/\/decisions\/bulk$/)
     await dialog.getByRole('button', { name: 'Approve' }).click()
+    const digest = { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string }
+    expect((await sent).postDataJSON()).toMatchObject({ items: [digest, digest] })
     await expect.poll(async () => (await service.call('GET', '/security/review-queue')).body.total).toBe(0)
   })
 

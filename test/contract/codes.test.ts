@@ -22,6 +22,9 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   task_cancelled: 'needs a task that runs for some time; src/tasks/tasks.test.ts',
   backup_unavailable: 'needs a lost package file or a failing pg_dump; test/backup, src/backup/database',
   storage_unavailable: 'needs an object store that is away; test/pool/objects.test.ts',
+  database_unavailable: 'needs a database that is away; test/crash/database-gone.test.ts',
+  database_busy: 'needs a lock that is held for 15 s; src/store/db.test.ts',
+  reader_unavailable: 'needs the kernel, or ten minutes of readers in use; src/readers/readers.test.ts',
   storage_full: 'needs a full disk; src/api/problems.test.ts shows what ENOSPC becomes',
 }
 /** Codes that belong to no single route. */

@@ -1,4 +1,6 @@
 // The listener of the console over real sockets: its session, its files, and the API behind it.
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildDeb } from '../samples/deb.ts'
@@ -177,6 +179,17 @@ describe('the session', () => {
       JSON.stringify({ username: 'x'.repeat(70_000) }),
     )
     expect(response.status).toBe(413)
+  })
+
+  test('a body that is announced to be larger is refused before it comes', async () => {
+    const socket = connect(gate.consolePort, '127.0.0.1')
+    socket.write(
+      `POST /session HTTP/1.1\r\nhost: 127.0.0.1:${gate.consolePort}\r\norigin: ${own}\r\n` +
+        'content-type: application/json\r\ncontent-length: 1000000000\r\n\r\n',
+    )
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    socket.destroy()
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 [^]*connection: close[^]*"body_too_large"/i)
   })
 })
 

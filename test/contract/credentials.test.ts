@@ -39,6 +39,14 @@ describe('the admin token of an admin who becomes a reader', () => {
   })
 })
 
+test('a scope that names no distribution is refused with the one that was meant', async () => {
+  const body = { name: 'typo', role: 'uploader', scopes: { distributions: ['jammy', 'bookwrm'] } }
+  expect(await gate.call('POST', '/auth/api-tokens', { body })).toMatchObject({
+    status: 400,
+    body: { code: 'unknown_distribution', detail: expect.stringContaining('did you mean bookworm?') },
+  })
+})
+
 test('a token with scopes uploads and deletes what they name, and nothing else', async () => {
   const scopes = { actions: ['upload', 'delete', 'manage'], distributions: ['jammy'], names: ['own-*'] }
   const made = await gate.call<{ token: string; token_id: string }>('POST', '/auth/api-tokens', {

@@ -23,6 +23,14 @@ export function givenBy(route: Route): Set<ProblemCode> {
   return new Set([...route.problems, ...impliedProblems(route)])
 }
 
+/** What conditions and ranges of HTTP add (RFC 9110), without a body of their own. */
+const OF_HTTP = [304, 412, 416]
+
+/** Statuses that carry no error code. */
+function successes(route: Route): number[] {
+  return [route.success ?? 200, ...Object.keys(route.also ?? {}).map(Number), ...OF_HTTP]
+}
+
 export function keyOf(route: Route): string {
   return `${route.method} ${pathOf(route)}`
 }
@@ -58,13 +66,18 @@ export function createDeclaredCheck(routes: readonly Route[]): (method: string, 
       throw new Error(`${method} ${path} answered ${reply.status}, ${what}: ${reply.text.slice(0, 500)}`)
     }
     const code = reply.body['code'] as ProblemCode | undefined
+    if (route && code === undefined && method !== 'HEAD' && !successes(route).includes(reply.status))
+      return fail('a status that its route does not declare')
     if (reply.status >= 400 && method !== 'HEAD' && !(route?.tag === 'health' && code === undefined)) {
       if (code === undefined || !PROBLEM_CODES.includes(code)) return fail('without a known code')
       if (typeof reply.body['detail'] !== 'string' || reply.body['detail'] === '') return fail('without a sentence')
       if (STATUS_OF[code] !== reply.status) return fail(`but ${code} is ${STATUS_OF[code]}`)
       if (route && !givenBy(route).has(code) && !ANYWHERE.includes(code))
         return fail(`a code that ${keyOf(route)} does not declare`)
-    } else if (route?.answer && method !== 'HEAD' && reply.text !== '') {
+    }
+    const hasVerdict =
+      code === undefined ? reply.status < 400 || route?.tag === 'health' : route?.verdicts?.includes(code)
+    if (route?.answer && hasVerdict && method !== 'HEAD' && reply.text !== '') {
       const validate = compiled.get(route) ?? ajv.compile(route.answer)
       compiled.set(route, validate)
       if (!validate(reply.body)) fail(`not in its shape: ${ajv.errorsText(validate.errors)}`)

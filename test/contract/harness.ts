@@ -243,5 +243,5 @@ async function makeKeys(): Promise<{ openpgp: string; apk: string }> {
     }),
     promisify(generateKeyPair)('rsa', { modulusLength: 2048 }),
   ])
-  return { openpgp: pgp.privateKey, apk: rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string }
+  return { openpgp: pgp.privateKey, apk: rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }) }
 }

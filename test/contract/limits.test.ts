@@ -7,7 +7,7 @@ import { startGate } from './harness.ts'
 import { wellFormed } from './routes/access.ts'
 
 /** Requests per minute and what they are counted by (specification, "Limits"; decisions, section 1). */
-const FIGURES: Record<Exclude<LimitName, 'none'>, { perMinute: number; per: 'address' | 'principal' }> = {
+const FIGURES: Record<Exclude<LimitName, 'none' | 'reads'>, { perMinute: number; per: 'address' | 'principal' }> = {
   login: { perMinute: 10, per: 'address' },
   credentials: { perMinute: 10, per: 'address' },
   webhook: { perMinute: 60, per: 'address' },
@@ -81,7 +81,7 @@ async function expectWindow(route: Route, from: From, limit: number) {
 }
 
 const named = routes.flatMap((route) =>
-  route.limit && route.limit !== 'none' ? [[keyOf(route), route.limit, route] as const] : [],
+  route.limit && route.limit !== 'none' && route.limit !== 'reads' ? [[keyOf(route), route.limit, route] as const] : [],
 )
 test.each(named)('%s is limited as %s', async (_, name, route) => {
   const { perMinute, per } = FIGURES[name]
@@ -113,7 +113,7 @@ test('every named limit of a route has a figure here; uploads and logins have th
     'POST /api/v1/setup': 'credentials',
   })
   for (const route of routes) {
-    if (/^\/(distributions|import)\//.test(route.path) && route.method === 'POST')
+    if (/^\/(distributions|import)\//.test(route.path) && route.method === 'POST' && route.limit !== 'reads')
       expect([route.path, route.limit]).toEqual([route.path, route.path.split('/')[1]])
   }
 })
@@ -130,6 +130,28 @@ test('other routes use the limits of the role, for reads and writes apart: 200 a
   await expectAdmitted(write, reader, 30)
   await expectLimited(write, reader, 30, 60)
   await expectAdmitted(read, { as: gate.people.reader.session })
+})
+
+test('dry runs and plans are reads: they neither use up promotions nor wait for them', async () => {
+  const maintainer = { as: gate.people.maintainer.token }
+  const body = { package: 'nobody-has-this', from_dist: 'jammy', to_dist: 'noble' }
+  const promote = (more: object) =>
+    gate.call('POST', '/distributions/promote', { ...maintainer, body: { ...body, ...more } })
+  const statuses = async (times: number, more: object) =>
+    new Set(await Promise.all(Array.from({ length: times }, async () => (await promote(more)).status)))
+  expect(await statuses(20, { dry_run: true })).toEqual(new Set([404]))
+  expect(await statuses(5, {})).toEqual(new Set([404]))
+  expect(await statuses(3, { dry_run: false })).toEqual(new Set([429]))
+  expect(await statuses(20, { dry_run: true })).toEqual(new Set([404]))
+  const plan = () => gate.call('POST', '/distributions/noble/installability/plan', { ...maintainer, body: {} })
+  for (let time = 0; time < 6; time++) expect((await plan()).status).not.toBe(429)
+  // A deletion takes the word from its query, whatever its body says.
+  const remove = (query: string) =>
+    gate.call('DELETE', `/artifacts/nobody-has-this${query}`, { ...maintainer, body: { dry_run: true } })
+  const before = await Promise.all(Array.from({ length: 200 }, () => remove('')))
+  expect(before.filter(({ status }) => status === 429)).toEqual([])
+  expect((await remove('')).status).toBe(429)
+  expect((await remove('?dry_run=true')).status).not.toBe(429)
 })
 
 test('anonymous callers have 60 requests per minute and address, including guesses of credentials', async () => {

@@ -87,6 +87,36 @@ test.each([
   expect((await gate.call('GET', `/artifacts/${name}`)).status).toBe(404)
 })
 
+test('a file that is another package than its source lists is refused without a reservation too', async () => {
+  const reply = await importOne('harmless')
+  expect([reply.status, reply.body]).toMatchObject([502, { code: 'upstream_error', reason: 'malformed' }])
+  expect(reply.body['detail']).toBe(
+    'the source lists harmless 1.0-1 (amd64), and the file is acme-hidden 1.0-1 (amd64)',
+  )
+  for (const name of ['harmless', 'acme-hidden'])
+    expect((await gate.call('GET', `/artifacts/${name}`)).status).toBe(404)
+  const { text } = await gate.call('POST', '/import/fetch', {
+    body: { packages: [{ source_id: source.id, package: 'harmless', version: '1.0-1' }], distribution: 'jammy' },
+  })
+  expect(text).toContain('upstream_error')
+  expect((await gate.call('GET', '/artifacts/acme-hidden')).status).toBe(404)
+})
+
+test('a change of a source writes what its declaration names, and nothing else', async () => {
+  const path = `/import/sources/${source.id}`
+  const one = async () =>
+    ((await gate.call('GET', '/import/sources')).body['sources'] as { id: number }[]).find(({ id }) => id === source.id)
+  const before = await one()
+  const forged = { created_by: 'root', signed_by: ['x'], key: 'forged', type: 'rpm', status: 'error', pkg_count: 5 }
+  const hidden = { seen: null, created_at: '2020-01-01', last_sync: null, id: 99, x: 1, toString: 1 }
+  expect((await gate.call('PATCH', path, { body: { ...forged, ...hidden, security: true } })).status).toBe(200)
+  expect(await one()).toEqual({ ...before, security: true })
+  await gate.call('PATCH', path, { body: { security: false } })
+  // What it remembers of the repository is as it was: nothing changed, so nothing is read again.
+  const { text } = await gate.call('POST', `${path}/sync`)
+  expect(text).toContain('nothing changed since the last sync')
+})
+
 test('a bulk import reports the refusal, and brings the others', async () => {
   await reserve('acme-agent')
   const packages = ['acme-agent', 'innocent', 'plain'].map((name) => ({

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { buildDeb } from '../samples/deb.ts'
-import { startService, type Service } from '../service.ts'
+import { ADMIN, startService, type Service } from '../service.ts'
 import { createInstallations, type Installation, type Installations } from './installations.ts'
 import { readRepository, readHttp } from './read-repository.ts'
 import type { Postgres } from './postgres.ts'
@@ -53,12 +53,16 @@ it('while PostgreSQL is down clients can read and writes are refused with an err
   away = true
   await Promise.all(uploads)
 
-  expectProblem(await upload('during'))
-  expectProblem(await service.call('GET', '/artifacts/'))
-  expectProblem(await service.call('DELETE', '/artifacts/before'))
+  expectAway(await upload('during'))
+  for (const [method, path, body] of DURING) expectAway(await service.call(method, path, body), `${method} ${path}`)
   const ready = await service.call('GET', '/health/ready')
   expect([ready.status, ready.body.ready, ready.body.failing]).toEqual([503, false, ['auth_db', 'manifest_db']])
   expect((await service.call('GET', '/health/live')).status).toBe(200)
+  // Monitoring sees it, and the disks.
+  const metrics = await (await fetch(`${service.api}/metrics`)).text()
+  expect(metrics).toContain('svc_probe_ok{group="critical",probe="manifest_db"} 0')
+  expect(metrics).toMatch(/^svc_storage_free_bytes\{place="pool"\} [1-9]/m)
+  expect(metrics).not.toMatch(/^svc_packages_total /m)
   while (Date.now() - goneAt < GONE_MS) {
     expect(await offered()).toContain('before 1.0 amd64')
     await new Promise((resolve) => setTimeout(resolve, 500))
@@ -87,7 +91,33 @@ it('while PostgreSQL is down clients can read and writes are refused with an err
   expect((await examine({ ...installation, collected: true })).faults).toEqual([])
 })
 
+/** A request of each kind: sign-in, lists, streams, writes, tasks, webhooks. */
+const DURING = [
+  ['POST', '/auth/token', { username: ADMIN.username, password: ADMIN.password }],
+  ['POST', '/auth/refresh', undefined],
+  ['GET', '/auth/me', undefined],
+  ['GET', '/artifacts/', undefined],
+  ['GET', '/artifacts/before', undefined],
+  ['GET', '/dashboard/stats', undefined],
+  ['GET', '/security/review-queue', undefined],
+  ['GET', '/import/sources', undefined],
+  ['GET', '/tasks/', undefined],
+  ['GET', '/dashboard/events', undefined],
+  ['DELETE', '/artifacts/before', undefined],
+  ['POST', '/distributions/promote', { package: 'before', version: '1.0', from_dist: 'jammy', to_dist: 'noble' }],
+  ['POST', '/import/packages', { source_id: 1, package: 'a', version: '1', arch: 'amd64', distribution: 'jammy' }],
+  ['POST', '/security/packages/before/1.0/rescan', undefined],
+  ['POST', '/backup', undefined],
+] as const
+
+function expectAway({ status, body, headers }: Awaited<ReturnType<Service['call']>>, what = 'upload'): void {
+  expect([what, status, body.code]).toEqual([what, 503, 'database_unavailable'])
+  expect([what, Number(headers.get('retry-after')) > 0]).toEqual([what, true])
+}
+
 function expectProblem({ status, body }: { status: number; body: any }): void {
   expect(status).toBeGreaterThanOrEqual(500)
   expect([typeof body.code, typeof body.detail]).toEqual(['string', 'string'])
+  // An outage is no fault of Gatehouse.
+  expect(body.code).not.toBe('internal_error')
 }

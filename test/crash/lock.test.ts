@@ -4,7 +4,9 @@ import { once } from 'node:events'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { expect, it } from 'vitest'
+import { lockDirectory } from '../../src/store/pglite/lock.ts'
 
 const LOCK = join(import.meta.dirname, '..', '..', 'dist', 'store', 'pglite', 'lock.js')
 const PROCESSES = 6
@@ -54,4 +56,31 @@ it('lets one process at a time own the directory, while lock files of dead proce
   expect(ends).toEqual(children.map(() => 0))
   expect((await readdir(directory)).filter((name) => !/^gatehouse\.lock\.\d+$/.test(name))).toEqual([])
   await rm(base, { recursive: true })
+})
+
+it('a process of another container is seen, which has a number of its own', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-space-'))
+  const hold = `
+    const { lockDirectory } = await import(${JSON.stringify(LOCK)})
+    const release = await lockDirectory(${JSON.stringify(directory)})
+    console.log('held by', process.pid)
+    process.stdin.resume().on('end', async () => { await release() })
+  `
+  const contained = ['--pid', '--fork', '--mount-proc', process.execPath, '--input-type=module', '-e', hold]
+  const container = spawn('unshare', contained, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = once(container, 'close')
+  try {
+    const [line] = (await once(createInterface({ input: container.stdout }), 'line')) as [string]
+    expect(line).toBe('held by 1')
+    await expect(lockDirectory(directory)).rejects.toThrow(/in use by process 1 of another container or machine/)
+    container.stdin.end()
+    expect(await ended).toEqual([0, null])
+    await (
+      await lockDirectory(directory)
+    )()
+    expect(await readdir(directory)).toEqual([])
+  } finally {
+    container.kill('SIGKILL')
+    await rm(directory, { recursive: true })
+  }
 })

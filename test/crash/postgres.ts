@@ -1,6 +1,6 @@
 // Starts a PostgreSQL server in a temporary directory, which a suite can stop and start again.
 import { spawn, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, readdirSync } from 'node:fs'
+import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +15,9 @@ export interface Postgres {
   start(): Promise<void>
   /** Stops it immediately and breaks every connection, as a crash does. */
   stop(): Promise<void>
+  /** SIGSTOP to the server and all its sessions: no socket closes, and nobody answers. */
+  freeze(): void
+  thaw(): void
   query<T extends object>(database: string, text: string): Promise<T[]>
   /** @param template a database without connections */
   create(database: string, template?: string): Promise<string>
@@ -51,6 +54,13 @@ export async function startPostgres(): Promise<Postgres> {
   }
   await run('initdb', '-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync')
   const port = await freePort()
+  const signal = (name: NodeJS.Signals) => {
+    const [main = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
+    // First, so that it starts no session meanwhile.
+    process.kill(Number(main), name)
+    const sessions = readFileSync(`/proc/${main}/task/${main}/children`, 'utf8').trim().split(' ')
+    for (const pid of sessions) process.kill(Number(pid), name)
+  }
   const server: Postgres = {
     url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
     start: () =>
@@ -66,6 +76,8 @@ export async function startPostgres(): Promise<Postgres> {
         'start',
       ),
     stop: () => run('pg_ctl', '-D', data, '-m', 'immediate', 'stop'),
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
     async query<T extends object>(database: string, text: string): Promise<T[]> {
       const client = new pg.Client({ connectionString: server.url(database) })
       await client.connect()

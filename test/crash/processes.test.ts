@@ -1,7 +1,7 @@
 // A service of several processes: what package clients notice when processes of it end, restart or are replaced.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { buildRpm } from '../samples/rpm.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
+import { childrenOf } from './children.ts'
 import { bindMount } from './mounts.ts'
 import { readHttp, readRepository } from './read-repository.ts'
 import { waitFor } from './state.ts'
@@ -96,13 +97,7 @@ async function updates(at: Pick<Service, 'apt' | 'rpm'>, names: string[] = []) {
   }
 }
 
-/** The service's own children of one role. */
-async function children(role: 'api' | 'listener', parent = service.process): Promise<number[]> {
-  const list = await readFile(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8')
-  const pids = list.trim().split(' ').map(Number)
-  const roles = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
-  return pids.filter((_, n) => roles[n]?.split('\0').includes(role))
-}
+const children = (role: 'api' | 'listener') => childrenOf(service.process, role)
 
 const apiReady = (but: number[]) =>
   waitFor('a new API process', async () => {
@@ -174,13 +169,12 @@ it('listeners see no secret of the service', async () => {
 })
 
 it('a start that fails ends the service with the exit code and the sentence of the API', async () => {
-  const failing = await startService({
-    raw: true,
-    databaseUrl: 'postgres://nobody@127.0.0.1:1/nothing',
-    env: { SERVE_PROCESSES: '2' },
-  })
+  const reposDir = join(work, 'failing', 'repos')
+  await mkdir(reposDir, { recursive: true })
+  await writeFile(join(reposDir, 'settings.json'), 'damaged')
+  const failing = await startService({ raw: true, reposDir, env: { SERVE_PROCESSES: '2' } })
   expect(await failing.exited).toEqual({ code: 1, signal: null })
-  expect(failing.log.filter((line) => typeof line === 'string').join('\n')).toMatch(/^cannot start: .*ECONNREFUSED/m)
+  expect(failing.log.filter((line) => typeof line === 'string').join('\n')).toMatch(/^cannot start: .*settings\.json/m)
 })
 
 it('serving alone needs no database and no secret, and only reads REPOS_DIR', async () => {

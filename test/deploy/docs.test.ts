@@ -1,11 +1,10 @@
 // The commands of the documentation, run against a real service in the order of the page.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { need } from '../need.ts'
-import { buildDeb } from '../samples/deb.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
@@ -21,7 +20,9 @@ let directory: string
 beforeAll(async () => {
   need('curl', 'jq')
   directory = mkdtempSync(join(tmpdir(), 'docs-'))
-  writeFileSync(join(directory, 'hello_1.0_amd64.deb'), await buildDeb({ name: 'hello', version: '1.0' }))
+  // The quick start works in a checkout; nothing else of one is there.
+  symlinkSync(join(DOCS, '../bin'), join(directory, 'bin'))
+  mkdirSync(join(directory, 'home'))
   service = await startService({
     env: { REPO_FORMAT: 'all', SVC_DISTRIBUTIONS: 'bookworm,trixie,almalinux9,alpine3.21' },
   })
@@ -39,7 +40,9 @@ describe.each(runnable)('%s', (page) => {
       encoding: 'utf8',
       env: {
         PATH: process.env['PATH'],
+        HOME: join(directory, 'home'),
         API: `${service.api}/api/v1`,
+        GATEHOUSE_URL: service.api,
         APT: service.apt,
         RPM: service.rpm,
         TOKEN: service.token,

@@ -1,25 +1,32 @@
-// A throw-away copy of this machine: an overlay of its file system, in which packages are installed and run as on a real one.
+// A throw-away copy of this machine, or of another root: an overlay of its file system, in which packages are installed and run as on a real one.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 export interface Machine {
   /** Runs a shell script as its root. @throws with the output when it fails */
   run(script: string, env?: Record<string, string>): string
+  /** Writes a file of root, with the directories that it lacks. */
+  write(path: string, text: string): void
   /** Starts a shell script as its root; its own processes end when it is killed. */
   start(script: string): ChildProcess
   /** Undoes everything. */
   remove(): void
 }
 
-/** Needs root: mounts an overlay. Network and processes are those of this machine. */
-export function createMachine(): Machine {
+/**
+ * Needs root: mounts an overlay. Network and processes are those of this machine.
+ * @param below the file system that is copied; this machine's by default
+ */
+export function createMachine(below = '/'): Machine {
   const base = mkdtempSync(join(tmpdir(), 'machine-'))
   const [upper, work, root] = ['upper', 'work', 'root'].map((name) => join(base, name)) as [string, string, string]
   for (const directory of [upper, work, root]) mkdirSync(directory)
+  // The mode of its root: other users live there too.
+  chmodSync(upper, 0o755)
   const mounts = [
-    ['-t', 'overlay', 'overlay', '-o', `lowerdir=/,upperdir=${upper},workdir=${work}`, root],
+    ['-t', 'overlay', 'overlay', '-o', `lowerdir=${below},upperdir=${upper},workdir=${work}`, root],
     // An overlay has only the files of the file system itself.
     ['--rbind', '/dev', join(root, 'dev')],
     ['-t', 'proc', 'proc', join(root, 'proc')],
@@ -40,6 +47,10 @@ export function createMachine(): Machine {
       })
       if (status !== 0) throw new Error(`the script ended with ${status}:\n${script}\n${stdout}${stderr}`)
       return stdout
+    },
+    write(path, text) {
+      mkdirSync(dirname(join(root, path)), { recursive: true })
+      writeFileSync(join(root, path), text)
     },
     start(script) {
       const [program, ...args] = inside(script)

@@ -33,6 +33,18 @@ async function everyMetric(): Promise<string> {
     selfTests: () => [{ scanner: 'clamav', scope: 'deb', failed: true }],
     drift: () => Promise.resolve({ last_scan: 'now', age_seconds: 1, findings: [] } as never),
     downloads: () => Promise.resolve([{ format: 'deb', downloads: 1 }]),
+    uncaught: () => ({ request: 0, task: 0, process: 0 }),
+    restarts: () => ({ api: 0, listener: 0 }),
+    probes: async () => ({ critical: { pool: { ok: true } } }),
+    room: async () => ({ pool: { freeBytes: 1, totalBytes: 2 } }),
+    clockOffsetMs: () => 0,
+    isLeader: () => true,
+    lastRuns: async () => [{ job: 'sync', failed: false, succeededAt: new Date() }],
+    lastBackupAt: () => Promise.resolve(1),
+    isRedisUp: () => true,
+    onError: (error) => {
+      throw error
+    },
   })
   metrics.observeRequest({ method: 'GET', path: '/', status: 200, seconds: 1 })
   return metrics.render()

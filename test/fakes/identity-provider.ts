@@ -95,6 +95,7 @@ async function createProvider(url: string, redirect: string, claimsOf: (subject:
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
         redirect_uris: [redirect],
+        post_logout_redirect_uris: [redirect.replace('/oidc-callback', '/login')],
         grant_types: ['authorization_code'],
         response_types: ['code'],
         token_endpoint_auth_method: 'client_secret_basic',

@@ -85,6 +85,7 @@ async function description(format: typeof debFormat | typeof rpmFormat, content:
   const io: RepositoryIo = {
     roots: async () => [await stage(content)],
     small: async () => null,
+    optional: async () => content,
     signed: false,
     mayBeUnsigned: true,
     keys: [],

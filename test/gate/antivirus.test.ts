@@ -45,7 +45,10 @@ beforeAll(async () => {
   need('clamav-daemon', 'gzip', 'xz-utils', 'zstd', 'bzip2')
   directory = await mkdtemp(join(tmpdir(), 'gate-'))
   await startScanner()
-  service = await startService({ env: { CLAMAV_SOCKET: socket(), CLAMAV_MAX_STREAM_MB: String(STREAM_MIB) } })
+  const CLAMAV_DB_DIR = (clamd as unknown as RealClamd).databaseDirectory
+  service = await startService({
+    env: { CLAMAV_SOCKET: socket(), CLAMAV_MAX_STREAM_MB: String(STREAM_MIB), CLAMAV_DB_DIR },
+  })
 })
 afterAll(async () => {
   await service?.stop()
@@ -127,6 +130,10 @@ async function lastUpload(name: string): Promise<Record<string, unknown>> {
   const { body } = await service.call('GET', `/artifacts/audit/logs?package=${name}&action=UPLOAD`)
   return body.items[0] as Record<string, unknown>
 }
+
+it('the age of signatures that have no date is that of their files', async () => {
+  expect(await metric('svc_clamav_last_update')).toBeGreaterThan(Date.now() / 1000 - 3600)
+})
 
 describe('an infected package', () => {
   const places: [string, (name: string) => Pick<PackedDeb, 'scripts' | 'files'>, string][] = [

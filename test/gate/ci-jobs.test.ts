@@ -1,4 +1,5 @@
-// The scripts of docs/ci.md, as printed there, run by a shell with real curl and jq against an issuer on loopback.
+// The scripts of docs/ci.md, as printed there, run by a shell with real curl and jq against an issuer on loopback: green for what is
+// published and for nothing else, once and again.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -8,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { eicar, startFakeClamd } from '../fakes/clamd.ts'
 import { startIssuer, type Issuer } from '../fakes/issuer.ts'
 import { need } from '../need.ts'
 import { buildDeb } from '../samples/deb.ts'
@@ -23,14 +25,24 @@ interface Job {
 let issuer: Issuer
 let service: Service
 let provider: Server
+/** where the job runs */
 let directory: string
+let temporary: string
+let clamd: Awaited<ReturnType<typeof startFakeClamd>>
 let jobs: Job[]
 beforeAll(async () => {
   need('curl', 'jq')
   const page = await readFile(join(import.meta.dirname, '../../docs/ci.md'), 'utf8')
   jobs = [...page.matchAll(/```yaml\n([^]*?)```/g)].map(([, text = '']) => parse(text) as Job)
   issuer = await startIssuer()
-  service = await startService({ env: { OUTBOUND_ALLOWED_HOSTS: '127.0.0.1' } })
+  clamd = await startFakeClamd()
+  service = await startService({
+    env: {
+      OUTBOUND_ALLOWED_HOSTS: '127.0.0.1',
+      CLAMAV_HOST: clamd.address.host,
+      CLAMAV_PORT: String(clamd.address.port),
+    },
+  })
   // GitHub's endpoint for ID tokens, which a job asks with a secret of the run.
   provider = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://localhost')
@@ -43,9 +55,7 @@ beforeAll(async () => {
   provider.listen(0, '127.0.0.1')
   await once(provider, 'listening')
   directory = await mkdtemp(join(tmpdir(), 'gatehouse-ci-'))
-  await mkdir(join(directory, 'dist'))
-  for (const name of ['acme-one', 'acme-two'])
-    await writeFile(join(directory, 'dist', `${name}.deb`), await buildDeb({ name }))
+  temporary = await mkdtemp(join(tmpdir(), 'gatehouse-ci-runner-'))
   const publisher = {
     name: 'tools-release',
     issuer: issuer.url,
@@ -60,9 +70,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.stop()
   await issuer?.close()
+  await clamd?.close()
   provider?.close()
   await removeTemporary()
-  await rm(directory, { recursive: true, force: true })
+  for (const path of [directory, temporary]) await rm(path, { recursive: true, force: true })
 })
 
 const idToken = (aud: string, repository_id = '123456789') => {
@@ -78,47 +89,102 @@ const idToken = (aud: string, repository_id = '123456789') => {
   })
 }
 
+/** As a runner does it: an empty machine but for Node, curl and jq, and what the build left in `dist`. */
 async function run([program, ...options]: [string, ...string[]], script: string, env: Record<string, string>) {
   const child = spawn(program, [...options, script], {
     cwd: directory,
-    env: { PATH: process.env['PATH'], GATEHOUSE: service.api, ...env },
+    env: { ...process.env, GATEHOUSE_URL: service.api, XDG_CONFIG_HOME: join(directory, 'config'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
+  let errors = ''
   child.stdout.on('data', (part) => (output += String(part)))
-  child.stderr.on('data', (part) => (output += String(part)))
+  child.stderr.on('data', (part) => (errors += String(part)))
   const [code] = (await once(child, 'close')) as [number | null]
-  return { code, output }
+  // Result, file and distribution; the fourth column is a sentence.
+  const lines = output.split('\n').filter((line) => line.includes('\t'))
+  return { code, output, errors, results: lines.map((line) => line.split('\t').slice(0, 3).join(' ')).sort() }
 }
 
-it('the job for GitHub Actions publishes', async () => {
+/** What the build leaves in `dist`. */
+async function built(...packages: [name: string, options?: object][]): Promise<void> {
+  await rm(join(directory, 'dist'), { recursive: true, force: true })
+  await mkdir(join(directory, 'dist'))
+  for (const [name, options] of packages)
+    await writeFile(join(directory, 'dist', `${name}.deb`), await buildDeb({ name, ...options }))
+}
+
+const INFECTED = { files: { './usr/share/eicar': eicar() } }
+
+/** Runs the job for GitHub Actions, as runners do for `run` on Linux. */
+function onGitHub() {
   const script = jobs[0]?.jobs?.publish.steps.find(({ name }) => name === 'Publish')?.run ?? ''
-  expect(jobs[0]?.permissions).toMatchObject({ 'id-token': 'write' })
-  // As runners do for `run` on Linux.
-  const { code, output } = await run(['bash', '-e', '-c'], script, {
+  return run(['bash', '-e', '-c'], script, {
     DISTRIBUTION: 'noble',
-    RUNNER_TEMP: directory,
+    RUNNER_TEMP: temporary,
     ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'secret-of-the-run',
     ACTIONS_ID_TOKEN_REQUEST_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/token?run=7`,
   })
-  expect([code, output.replace(/::add-mask::svc_.*\n/, '')], output).toEqual([
+}
+
+/** Runs the job for GitLab. Its shell is busybox on Alpine, which knows `pipefail` as bash does. */
+function onGitLab(token: string) {
+  const job = jobs[1]?.publish
+  const [variable = ''] = Object.keys(job?.id_tokens ?? {})
+  return run(['bash', '-c'], job?.script.join('\n') ?? '', { DISTRIBUTION: 'jammy', [variable]: token })
+}
+
+it('the job for GitHub Actions publishes, and is green again when it runs again', async () => {
+  await built(['acme-one'], ['acme-two'])
+  expect(jobs[0]?.permissions).toMatchObject({ 'id-token': 'write' })
+  const first = await onGitHub()
+  expect([first.code, first.results], first.errors).toEqual([
     0,
-    'acme-one 1.0-1: published\nacme-two 1.0-1: published\n',
+    ['published dist/acme-one.deb noble', 'published dist/acme-two.deb noble'],
   ])
-  expect(output.startsWith('::add-mask::svc_')).toBe(true)
-  expect((await service.call('GET', '/distributions/noble/packages')).body.total).toBe(2)
+  expect(first.output.startsWith('::add-mask::svc_')).toBe(true)
+  await built(['acme-one'], ['acme-two'], ['acme-three'])
+  const second = await onGitHub()
+  expect([second.code, second.results], second.errors).toEqual([
+    0,
+    [
+      ...['already_there dist/acme-one.deb noble', 'already_there dist/acme-two.deb noble'],
+      'published dist/acme-three.deb noble',
+    ],
+  ])
+  expect((await service.call('GET', '/distributions/noble/packages')).body.total).toBe(3)
 })
 
-it('the job for GitLab publishes, and fails for another project', async () => {
-  const job = jobs[1]?.publish
-  const script = job?.script.join('\n') ?? ''
-  const [variable = ''] = Object.keys(job?.id_tokens ?? {})
-  // Its shell is busybox on Alpine, which knows `pipefail` as bash does.
-  const attempt = async (token: string) => run(['bash', '-c'], script, { DISTRIBUTION: 'jammy', [variable]: token })
-  expect(await attempt(await idToken(service.api))).toEqual({
-    code: 0,
-    output: 'acme-one 1.0-1: published\nacme-two 1.0-1: published\n',
-  })
-  const other = await attempt(await idToken(service.api, '666'))
-  expect([other.code === 0, other.output]).toEqual([false, expect.stringMatching(/401/)])
+it('the job for GitLab publishes, is green again, and fails for another project', async () => {
+  await built(['acme-one'], ['acme-two'])
+  const first = await onGitLab(await idToken(service.api))
+  expect([first.code, first.results], first.errors).toEqual([
+    0,
+    ['published dist/acme-one.deb jammy', 'published dist/acme-two.deb jammy'],
+  ])
+  const second = await onGitLab(await idToken(service.api))
+  expect([second.code, second.results.map((line) => line.split(' ')[0])]).toEqual([
+    0,
+    ['already_there', 'already_there'],
+  ])
+  const other = await onGitLab(await idToken(service.api, '666'))
+  expect([other.code === 0, other.results, other.errors]).toEqual([false, [], expect.stringMatching(/401/)])
+})
+
+it('both jobs are red for malware, at the second run too, and send the other files', async () => {
+  await built(['acme-bad', INFECTED], ['acme-good'])
+  for (const job of [onGitHub, async () => onGitLab(await idToken(service.api))])
+    for (const good of ['published', 'already_there']) {
+      const { code, results } = await job()
+      expect([code, results.map((line) => line.split(' ').slice(0, 2).join(' '))]).toEqual([
+        3,
+        [`${good} dist/acme-good.deb`, 'quarantined dist/acme-bad.deb'].sort(),
+      ])
+    }
+})
+
+it('both jobs are red for other bytes of a version that is published', async () => {
+  await built(['acme-one', { files: { './usr/share/other': 'x' } }])
+  for (const job of [onGitHub, async () => onGitLab(await idToken(service.api))])
+    expect(await job()).toMatchObject({ code: 3, results: [expect.stringMatching(/^failed /)] })
 })

@@ -136,7 +136,7 @@ it('requests through nginx are in two logs and count once, with the address of t
     .toBeGreaterThan(0)
   const set = await service.call('PATCH', '/settings/', { downloads: { nginx_logs: access, count: 'nginx' } })
   expect(set.status, JSON.stringify(set.body)).toBe(200)
-  // From the next look at the logs on: until then it is counted from the log of the listener.
+  // From this moment on, also before the next look at the logs.
   await curl(front + path, '--interface', '127.0.0.1')
   await counted(6)
   await expect.poll(async () => (await stats()).logs.some((log: { kind: string }) => log.kind === 'nginx')).toBe(true)

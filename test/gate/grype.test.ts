@@ -159,7 +159,7 @@ beforeAll(async () => {
   )
   service = await start()
   await update()
-  await service.call('PATCH', '/settings', { validation: { on_unscanned: 'hold' } })
+  await service.call('PATCH', '/settings', { validation: { clamav_scan: false, on_unscanned: 'hold' } })
 }, 1_800_000)
 afterAll(async () => {
   await service?.stop()

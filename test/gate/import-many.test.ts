@@ -31,7 +31,10 @@ beforeAll(async () => {
       severity,
     },
   })
-  await writeAdvisories(directory, [about('critical', 'critical'), about('high', 'high')])
+  await writeAdvisories(directory, [
+    ...[about('critical', 'critical'), about('high', 'high')],
+    ...[about('critical-lib', 'critical'), about('high-lib', 'high')],
+  ])
   upstream = await startAptUpstream()
   await upstream.offer([
     ...PLAIN.map((name) => ({ name })),
@@ -45,6 +48,9 @@ beforeAll(async () => {
     { name: 'lib-one', version: '1.1-1', fields: { Depends: 'lib-two' } },
     { name: 'lib-two', fields: { Depends: 'app' } },
     { name: 'real-provider', fields: { Provides: 'provider (= 2.0)' } },
+    { name: 'with-blocked', fields: { Depends: 'middle' } },
+    { name: 'middle', fields: { Depends: 'critical-lib, high-lib' } },
+    ...['critical-lib', 'high-lib'].map((name) => ({ name })),
     { name: 'needy', fields: { Depends: 'nobody-has-it, lib-two' } },
     ...CHAIN.map((name, i) => ({
       name,
@@ -235,6 +241,51 @@ describe('dependencies', () => {
     expect([status, body.pipeline.dependencies]).toEqual([201, 'satisfied'])
     expect(statuses(body.results)).toEqual({ 'lib-one': 'added', 'lib-two': 'added', 'real-provider': 'added' })
     expect((await resolve('app')).body).toMatchObject({ to_download: 0, already_in_repo: 3 })
+  })
+
+  it('that the policy would block or hold are told before, and named by an import that did not bring them', async () => {
+    const before = (await resolve('with-blocked')).body
+    expect(before).toMatchObject({
+      missing: [],
+      policy: {
+        actions: { block: 1, review: 1, allow: 2 },
+        blocked: [{ name: 'critical-lib', version: '1.0-1', arch: 'amd64', findings: 1 }],
+        held: [{ name: 'high-lib', findings: 1 }],
+      },
+    })
+    const actions = before.packages.map((one: Record<string, unknown>) => [one['name'], one['action']])
+    expect(Object.fromEntries(actions)).toEqual({ middle: 'allow', 'critical-lib': 'block', 'high-lib': 'review' })
+
+    const { body } = await service.call('POST', '/import/packages', {
+      ...{ source_id: source, package: 'with-blocked', version: '1.0-1', arch: 'amd64', distribution: DISTRIBUTION },
+      with_dependencies: true,
+    })
+    expect(body).toMatchObject({ status: 'published', pipeline: { dependencies: 'missing' } })
+    expect(body.warnings.slice(0, 2).sort()).toEqual([
+      'the dependency critical-lib 1.0-1 (amd64) is quarantined',
+      'the dependency high-lib 1.0-1 (amd64) is held for review',
+    ])
+    const step = body.validation.steps.find(({ name }: { name: string }) => name === 'dependencies')
+    expect(step).toMatchObject({ passed: true, warning: true, message: expect.stringContaining('critical-lib') })
+
+    const after = (await resolve('middle')).body
+    const records = after.packages.map((one: Record<string, unknown>) => [one['name'], one['record_status']])
+    expect(Object.fromEntries(records)).toEqual({ 'critical-lib': 'quarantined', 'high-lib': 'pending_review' })
+  })
+
+  it('that are held here are named as the cause why a package cannot be installed', async () => {
+    const { body: started } = await service.call('POST', `/distributions/${DISTRIBUTION}/installability`)
+    const ended = async () => (await service.call('GET', `/tasks/${started.task_id}`)).body.state as string
+    await expect.poll(ended, { timeout: 60_000 }).toBe('done')
+    const { body } = await service.call('GET', `/distributions/${DISTRIBUTION}/installability`)
+    const middle = body.uninstallable.find(({ name }: { name: string }) => name === 'middle')
+    expect(middle).toMatchObject({ installable_with_upstream: false })
+    const [cause] = middle.causes
+    const status = cause.relation === 'critical-lib' ? 'quarantined' : 'pending_review'
+    expect(cause).toMatchObject({
+      held: [{ name: cause.relation, version: '1.0-1', arch: 'amd64', status }],
+      sentence: `middle 1.0-1 needs ${cause.relation}; ${cause.relation} 1.0-1 is here, ${status === 'quarantined' ? 'quarantined' : 'held for review'}`,
+    })
   })
 
   it('come along with several packages', async () => {

@@ -1,5 +1,8 @@
 // Imports from an upstream repository: another service of ours, whose signed indexes are read over HTTP.
+import { once } from 'node:events'
 import { readdir, rm } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FormatId } from '../../src/domain/package.ts'
@@ -160,6 +163,38 @@ describe.each(FORMATS)('%s', (format) => {
   })
 })
 
+describe('an rpm source whose index is not signed', () => {
+  const passOn = async (path: string, response: ServerResponse) => {
+    if (path.endsWith('.asc')) return void response.writeHead(404).end()
+    const found = await fetch(`${upstream.rpm}/repos/almalinux9/x86_64${path}`)
+    response.writeHead(found.status).end(Buffer.from(await found.arrayBuffer()))
+  }
+  const server = createServer((request, response) => void passOn(request.url ?? '/', response))
+  beforeAll(async () => {
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    await offer('rpm', 'vouched')
+  })
+  afterAll(() => server.close())
+
+  it.each([
+    ['the package has signed too', () => upstream, 201, { status: 'published' }],
+    ['has signed nothing', () => service, 502, { code: 'upstream_error', reason: 'signature' }],
+  ] as const)('with a key that %s', async (_, owner, status, expected) => {
+    const { port } = server.address() as AddressInfo
+    const { body: source } = await service.call('POST', '/import/sources', {
+      ...{ name: `key for ${status}`, type: 'rpm', url: `http://127.0.0.1:${port}/` },
+      ...{ target: 'almalinux9', allow_unsigned: true, gpg_key: await text(`${owner().rpm}/repos/gpg.key`) },
+    })
+    expect((await sync(source.id)).at(-1)).toMatchObject({ status: 'done', left_out: 0 })
+    const imported = await service.call('POST', '/import/packages', {
+      ...{ source_id: source.id, package: 'vouched', version: '1.0-1', arch: 'x86_64', distribution: 'almalinux9' },
+    })
+    expect([imported.status, imported.body]).toEqual([status, expect.objectContaining(expected)])
+    await service.call('DELETE', '/artifacts/vouched')
+    await service.call('DELETE', `/import/sources/${source.id}`)
+  })
+})
+
 it.each([
   ['a link-local address', 'http://169.254.169.254/latest'],
   ['a directory that is not an import directory', 'file:///etc'],
@@ -175,11 +210,13 @@ it('a source with a password in its address is refused', async () => {
   expect((await service.call('POST', '/import/sources', body)).body).toMatchObject({ code: 'validation_error' })
 })
 
-it('a source without a key is refused unless it may be unsigned', async () => {
-  const { body } = await service.call('POST', '/import/sources', {
+it('a source without a key is added, says so, and is not read', async () => {
+  const { status, body } = await service.call('POST', '/import/sources', {
     name: 'x',
     type: 'rpm',
     url: 'https://example.org/',
   })
-  expect(body).toMatchObject({ code: 'validation_error' })
+  expect([status, body.error]).toEqual([201, expect.stringContaining('no key')])
+  const synced = await service.call('POST', `/import/sources/${body.id}/sync`)
+  expect(JSON.stringify(synced.body)).toContain('upstream_error')
 })

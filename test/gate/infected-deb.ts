@@ -24,7 +24,7 @@ export interface PackedDeb {
   files?: Record<string, Buffer | string>
 }
 
-export function packedDeb({ name, version = '1', packing, scripts = {}, files = {} }: PackedDeb): Buffer {
+export function packedDeb({ name, version = '1', packing, scripts = {}, files = {} }: PackedDeb): Buffer<ArrayBuffer> {
   const suffix = packing === 'none' ? '' : `.${packing}`
   const entries = (all: Record<string, Buffer | string>, mode: number): SampleEntry[] =>
     Object.entries(all).map(([path, content]) => ({ name: `./${path}`, content, mode }))

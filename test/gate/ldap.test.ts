@@ -184,3 +184,60 @@ test('people log in with the role of their group; without the directory local ac
   expect(await login('alice', PASSWORD)).toBe('ok')
   await at.close()
 })
+
+test('who is deleted or disabled in the directory is gone, and groups of groups count where the settings say so', async () => {
+  slapd.modify(`dn: uid=carl,ou=people,${BASE}
+changetype: add
+objectClass: inetOrgPerson
+objectClass: adUser
+cn: carl
+sn: carl
+mail: carl@example.test
+sAMAccountName: carl
+userPassword: ${PASSWORD}
+
+dn: cn=inner,ou=groups,${BASE}
+changetype: add
+objectClass: groupOfNames
+cn: inner
+member: uid=carl,ou=people,${BASE}
+
+dn: cn=outer,ou=groups,${BASE}
+changetype: add
+objectClass: groupOfNames
+cn: outer
+member: cn=inner,ou=groups,${BASE}
+
+dn: cn=inner,ou=groups,${BASE}
+changetype: modify
+add: member
+member: cn=outer,ou=groups,${BASE}
+`)
+  const groups = { group_maintainer: 'outer', user_filter: '(mail={username})' }
+  const rolesWith = async (more: Partial<Settings['ldap']>) => {
+    const at = await createAccounts(database.db, { settings: settings(more), directory: directoryWith(more) })
+    await at.login({ username: 'carl@example.test', password: PASSWORD }, ORIGIN)
+    const [carl] = (await at.users.list()).users.filter(({ username }) => username === 'carl')
+    await at.close()
+    return carl?.role
+  }
+  expect(await rolesWith(groups)).toBe('reader')
+  // The two groups contain each other: that ends.
+  expect(await rolesWith({ ...groups, nested_groups: true })).toBe('maintainer')
+
+  // Found by the name of the account, although people log in with another attribute.
+  const directory = directoryWith({ ...groups, nested_groups: true })
+  expect(await directory.look('carl')).toMatchObject({
+    username: 'carl',
+    groups: [/inner/, /outer/].map((one) => expect.stringMatching(one)),
+  })
+  expect(await directory.look('*')).toEqual({ refused: 'unknown user' })
+  slapd.modify(`dn: uid=carl,ou=people,${BASE}\nchangetype: modify\nadd: userAccountControl\nuserAccountControl: 514\n`)
+  expect(await directory.look('carl')).toEqual({ refused: 'disabled in the directory' })
+  expect(await directory.check('carl@example.test', PASSWORD)).toEqual({ refused: 'disabled in the directory' })
+  slapd.modify(`dn: uid=carl,ou=people,${BASE}\nchangetype: delete\n`)
+  expect(await directory.look('carl')).toEqual({ refused: 'unknown user' })
+  await slapd.kill()
+  expect(await outcome(directory.look('carl'))).toBe('ldap_unavailable')
+  await slapd.start()
+})

@@ -180,6 +180,12 @@ describe('a mirror of an apt source', () => {
     await apt.offer([...PLAIN, 'p-d'].map((name) => ({ name, version: name === 'p-a' ? '2.0-1' : '1.0-1' })))
     await limits({ min_free_disk_gb: 100_000 })
     apt.log.length = 0
+    // Nor does it read a catalog that is new.
+    expect(await run(id)).toMatchObject({ status: 'done', total: 0, added: 0, stopped: 'min_free_disk_gb' })
+    await limits({ min_free_disk_gb: 1 })
+    await service.call('POST', `/import/sync/${id}`)
+    await expect.poll(async () => (await call('GET', `/import/mirror/sources/${id}/plan`)).missing).toBe(1)
+    await limits({ min_free_disk_gb: 100_000 })
     expect(await run(id)).toMatchObject({ status: 'done', total: 1, added: 0, stopped: 'min_free_disk_gb' })
     expect(apt.log.filter((line) => line.startsWith('pool/'))).toEqual([])
     expect((await call('GET', `/import/mirror/sources/${id}/plan`)).limits).toMatchObject({ fits: false })
@@ -214,6 +220,19 @@ describe('a mirror of an apt source', () => {
     expect(items[0]).toMatchObject({ user: 'admin', extra: { withdrawn_from: id } })
   })
 
+  it('deletes nothing when the source withdraws more than a twentieth, until a person allows it', async () => {
+    const many = Array.from({ length: 22 }, (_, n) => ({ name: `p-z${n}` }))
+    await apt.offer([{ name: 'p-a', version: '2.0-1' }, { name: 'p-d' }, ...many])
+    await put(id, { ...SELECTION, remove_withdrawn: true })
+    expect(await run(id)).toMatchObject({ status: 'done', added: 22 })
+    await apt.offer([{ name: 'p-a', version: '2.0-1' }, { name: 'p-d' }])
+    expect(await run(id)).toMatchObject({ removed: 0, stopped: 'remove_at_most_percent' })
+    expect(Object.keys(await records(CODENAME, 'p-z'))).toHaveLength(22)
+    await put(id, { ...SELECTION, remove_withdrawn: true, remove_at_most_percent: 100 })
+    expect(await run(id)).toMatchObject({ removed: 22, stopped: null })
+    await put(id, { ...SELECTION, remove_withdrawn: true })
+  })
+
   it('fails when the catalog cannot be read, and says why', async () => {
     apt.intercept = (_, response, path) => {
       if (!path.includes('Release')) return false
@@ -230,13 +249,15 @@ describe('a mirror of an apt source', () => {
   it('fetches what was refused once, until the package or the rules of the gate change', async () => {
     const broken = { name: 'p-broken', bytes: Buffer.from('no package') }
     await apt.offer([{ name: 'p-critical' }, broken])
-    expect(await run(id)).toMatchObject({ status: 'error', total: 1, error: 1, refused: 0 })
+    const first = await run(id)
+    expect(first).toMatchObject({ status: 'error', total: 1, error: 1, refused: 0 })
+    expect(first.message).toContain('1 of 1 packages were not imported')
     await service.call('DELETE', '/artifacts/p-critical')
     const fetched = () => apt.log.filter((line) => line.startsWith('pool/'))
 
     apt.log.length = 0
     const job = await run(id)
-    expect(job).toMatchObject({ status: 'done', total: 0, error: 0, refused: 2 })
+    expect(job).toMatchObject({ status: 'done', total: 0, error: 0, refused: 2, message: null })
     expect(fetched()).toEqual([])
     const { lines } = await call('GET', `/tasks/${job.job_id}`)
     expect(lines.map(({ message }: { message: string }) => message).join('\n')).toContain(

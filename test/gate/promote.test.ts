@@ -115,7 +115,7 @@ describe.each(FORMATS)('%s', (format) => {
       200,
       expect.objectContaining({
         ...{ status: 'ok', package: 'accepted', from, to },
-        versions: [{ version: version(1), arch: expect.any(String), result: 'promoted' }],
+        versions: [{ package: 'accepted', version: version(1), arch: expect.any(String), result: 'promoted' }],
       }),
     ])
     expect(await index(to)).toContain('accepted')
@@ -149,6 +149,81 @@ describe.each(FORMATS)('%s', (format) => {
     expect((await promote('many', { version: version(7) })).body.code).toBe('not_found')
   })
 
+  it('several are promoted in one call, and each has its own answer', async () => {
+    for (const name of ['first', 'second', 'kept']) await upload(name)
+    const packages = [
+      'first',
+      { package: 'second', version: version(1) },
+      'nobody',
+      { package: 'kept', version: version(7) },
+      'first',
+    ]
+    const promoteAll = (more: object = {}) =>
+      service.call('POST', '/distributions/promote', { packages, from_dist: from, to_dist: to, ...more })
+    const expected = {
+      results: [
+        { package: 'first', version: null, arch: null, status: 'ok', code: null, detail: null },
+        { package: 'second', version: version(1), status: 'ok' },
+        { package: 'nobody', status: 'error', code: 'not_found', detail: expect.stringContaining('nobody') },
+        { package: 'kept', version: version(7), status: 'error', code: 'not_found' },
+        { package: 'first', status: 'ok' },
+      ],
+      versions: ['first', 'second', 'first'].map((name) => ({
+        package: name,
+        version: version(1),
+        result: 'promoted',
+      })),
+    }
+    expect((await promoteAll({ dry_run: true })).body).toMatchObject({ status: 'dry_run', ...expected })
+    expect(await index(to)).not.toContain('second')
+
+    const { status, body } = await promoteAll()
+    expect([status, body]).toMatchObject([200, { status: 'partial', ...expected }])
+    expect(body.message).toContain('2 of 5 packages failed')
+    expect(await index(to)).toContain('first')
+    expect(await index(to)).toContain('second')
+    expect(await index(to)).not.toContain('kept')
+    expect((await promoteAll()).body.versions).toMatchObject(
+      Array.from({ length: 3 }, () => ({ result: 'already_present' })),
+    )
+    const { body: log } = await service.call('GET', '/artifacts/audit/logs?action=PROMOTE&package=second')
+    expect(log.items.filter(({ distribution }: Record<string, string>) => distribution === to)).toHaveLength(1)
+  })
+
+  it.runIf(format === 'deb')('what packages of one call need of each other is there', async () => {
+    const needing = await buildDeb({ name: 'needing', version: version(1), fields: { Depends: 'needed-lib' } })
+    await service.upload(needing, 'a.deb', { distribution: from })
+    await upload('needed-lib')
+    const call = (packages: string[], dry_run: boolean) =>
+      service.call('POST', '/distributions/promote', { packages, from_dist: from, to_dist: to, dry_run })
+    expect((await call(['needing'], true)).body.warnings).toEqual([expect.stringContaining('lacks: needed-lib')])
+    expect((await call(['needing', 'needed-lib'], true)).body.warnings).toEqual([])
+    expect((await call(['needing', 'needed-lib'], false)).body).toMatchObject({ status: 'ok', warnings: [] })
+    expect(await record('needing')).toMatchObject({ deps_missing: [] })
+    for (const name of ['needing', 'needed-lib']) await service.call('DELETE', `/artifacts/${name}`)
+  })
+
+  it('one that cannot be copied leaves the others of the call to themselves, and bounds hold', async () => {
+    for (const name of ['good', 'unapproved']) await upload(name)
+    if (format === 'deb') {
+      await upload('clash')
+      const other = await buildDeb({ name: 'clash', version: version(1), files: { a: 'b' } })
+      await service.upload(other, 'a.deb', { distribution: to })
+    }
+    const call = (more: object) =>
+      service.call('POST', '/distributions/promote', { from_dist: from, to_dist: to, ...more })
+    const { body } = await call({ packages: ['good', 'clash'] })
+    expect(body.results).toMatchObject([
+      { status: 'ok' },
+      { status: 'error', code: format === 'deb' ? 'duplicate_conflict' : 'not_found' },
+    ])
+    expect(await index(to)).toContain('good')
+    expect((await call({ packages: Array.from({ length: 201 }, () => 'good') })).status).toBe(400)
+    expect((await call({ packages: ['good'], package: 'good' })).body.code).toBe('validation_error')
+    expect((await call({})).body.code).toBe('validation_error')
+    expect((await call({ packages: ['good'], to_dist: 'nowhere' })).body.code).toBe('unknown_distribution')
+  })
+
   it('what is held, was rejected in the target or differs there is refused, and nothing changes', async () => {
     await upload('held')
     expect((await promote('held')).body.code).toBe('not_published')
@@ -165,19 +240,21 @@ describe.each(FORMATS)('%s', (format) => {
   })
 
   it('every published package is migrated once; the held one stays behind', async () => {
-    // `twin` has other bytes in noble.
-    const failed = format === 'deb' ? 1 : 0
+    // `clash` and `twin` have other bytes in noble.
+    const failed = format === 'deb' ? 2 : 0
     const { status, body } = await service.call('POST', '/distributions/migrate', { from_dist: from, to_dist: to })
     expect(status).toBe(200)
     // `worse`, which the target holds since, is an error too.
     expect(body).toMatchObject({ status: 'partial', from, to, failed: failed + 1 })
     expect(body.errors.map(({ package: name, code }: Record<string, string>) => [name, code])).toEqual([
-      ...(failed ? [['twin', 'duplicate_conflict']] : []),
+      ...(failed ? ['clash', 'twin'].map((name) => [name, 'duplicate_conflict']) : []),
       ['worse', 'not_published'],
     ])
-    expect(body.packages.map((one: { package: string }) => one.package)).toEqual(['many', ...(failed ? [] : ['twin'])])
-    // `accepted`, and `many` in two versions, were promoted before.
-    expect(body.skipped).toBe(3)
+    expect(body.packages.map((one: { package: string }) => one.package)).toEqual([
+      ...['kept', 'many', ...(failed ? [] : ['twin']), 'unapproved'],
+    ])
+    // `accepted`, `first`, `good`, `second`, and `many` in two versions, were promoted before.
+    expect(body.skipped).toBe(6)
     expect(await index(to)).not.toContain('held')
     const again = await service.call('POST', '/distributions/migrate', { from_dist: from, to_dist: to })
     expect(again.body).toMatchObject({ migrated: 0, failed: failed + 1 })

@@ -152,6 +152,7 @@ describe.each(FORMATS)('%s', (format) => {
     const { source: _source, ...wanted } = finding.fix_available
     const imported = await service.call('POST', '/import/packages', wanted)
     expect([imported.status, imported.body]).toEqual([201, expect.objectContaining({ status: 'published' })])
+    expect((await updates()).body).toMatchObject({ total: 0, items: [] })
     const { body } = await start({ source_ids: [wanted.source_id], security_only: true })
     await streamed(body.job_id)
     expect((await updates()).body).toMatchObject({ total: 0, items: [] })

@@ -81,7 +81,8 @@ moduleload memberof
 TLSCertificateFile ${directory}/cert.pem
 TLSCertificateKeyFile ${directory}/key.pem
 attributetype ( 1.2.840.113556.1.4.221 NAME 'sAMAccountName' EQUALITY caseIgnoreMatch SUBSTR caseIgnoreSubstringsMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
-objectclass ( 1.2.840.113556.1.5.9999 NAME 'adUser' SUP top AUXILIARY MAY ( sAMAccountName ) )
+attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+objectclass ( 1.2.840.113556.1.5.9999 NAME 'adUser' SUP top AUXILIARY MAY ( sAMAccountName $ userAccountControl ) )
 # Accepts a bind with a name and no password, as some directories do (RFC 4513, section 5.1.2).
 allow bind_anon_dn
 database mdb

@@ -126,7 +126,7 @@ beforeAll(async () => {
   )
   service = await start()
   await update()
-  await service.call('PATCH', '/settings', { validation: { on_unscanned: 'hold' } })
+  await service.call('PATCH', '/settings', { validation: { clamav_scan: false, on_unscanned: 'hold' } })
 }, 3_600_000)
 afterAll(async () => {
   await service?.stop()

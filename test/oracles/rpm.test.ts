@@ -19,6 +19,9 @@ const run = promisify(execFile)
 const MEBIBYTES = { maxBuffer: 1024 ** 3 }
 const ROUNDS = 6000
 
+/** Everything must be under a signature, not only under a digest. */
+const STRICT = ['--define', '_pkgverify_level signature']
+
 /** Payload compressions as rpmbuild names them. */
 const PAYLOADS = ['w9.gzdio', 'w6.xzdio', 'w3.zstdio', 'w9.bzdio', 'w6.lzdio', 'w.ufdio']
 
@@ -130,7 +133,7 @@ describe('the rpm format and rpm tools', () => {
     let keys: Keys
     let database: string
     const check = (path: string) =>
-      run('rpmkeys', ['--dbpath', database, '--checksig', '--verbose', path]).then(
+      run('rpmkeys', ['--dbpath', database, ...STRICT, '--checksig', '--verbose', path]).then(
         ({ stdout }) => ({ good: true, text: stdout }),
         (error: { stdout: string }) => ({ good: false, text: error.stdout }),
       )
@@ -147,6 +150,7 @@ describe('the rpm format and rpm tools', () => {
       for (const path of packages) {
         const to = join(directory, `signed-${basename(path)}`)
         await rpmFormat.sign!(path, to, keys, new Date('2026-11-02T00:00:00Z'))
+        expect((await check(path)).good, basename(path)).toBe(false)
         const { good, text } = await check(to)
         expect(good, `${basename(path)} ${text}`).toBe(true)
         expect(text, basename(path)).toMatch(/Header V4 RSA\/SHA512 Signature, key ID [0-9a-f]{8}: OK/)
@@ -445,6 +449,12 @@ function ours(): Record<string, SampleRpm> {
       files: [{ path: '/usr/bin/old', content: 'x' }],
       tags: { 1027: strings('/usr/bin/old'), 1116: null, 1117: null, 1118: null },
     },
+    // As rpm before 4.14 built them: the header does not state the digest of the payload.
+    old: { tags: { 5092: null, 5093: null, 5097: null } },
+    oldest: { tags: { 5092: null, 5093: null, 5097: null }, signatureTags: { 273: null, 1008: null } },
+    // As rpm 6 builds them.
+    six: { v6: true, files: [{ path: '/usr/bin/six', content: 'six' }] },
+    'six-zstd': { v6: true, compression: 'zst', stripped: true, requires: ['a = 1'] },
     long: { tags: { 5009: { type: 'int64', values: [5_000_000_000] }, 1009: null } },
     dependencies: {
       requires: [

@@ -11,6 +11,9 @@ import { formats } from '../../src/formats/index.ts'
 import { systemClock, wait } from '../../src/kernel/clock.ts'
 import { createHttpClient } from '../../src/kernel/http-client.ts'
 import type { UpstreamSource } from '../../src/upstream/source.ts'
+import { entriesOf } from '../../src/upstream/fixture.ts'
+import { realReaders } from '../../src/readers/fixture.ts'
+import type { ReaderPool } from '../../src/readers/pool.ts'
 import { createUpstreams, type Upstream, type Upstreams } from '../../src/upstream/upstream.ts'
 import { need } from '../need.ts'
 import { buildApk } from '../samples/apk.ts'
@@ -21,6 +24,7 @@ import { removeTemporary, startService, type Service } from '../service.ts'
 let directory: string
 let home: string
 let key: string
+let readers: ReaderPool
 let upstreams: Upstreams
 const http = createHttpClient({ allowPrivate: true })
 const gpg = (...args: string[]) =>
@@ -34,10 +38,12 @@ beforeAll(async () => {
   await mkdir(join(directory, 'staging'))
   gpg('--passphrase', '', '--quick-generate-key', 'upstream', 'rsa2048', 'sign', 'never')
   key = gpg('--armor', '--export', 'upstream').toString()
+  readers = realReaders(join(directory, 'staging'))
   upstreams = createUpstreams({
     http,
     clock: systemClock,
     formats,
+    readers: { quick: readers, slow: readers },
     stagingDirectory: join(directory, 'staging'),
     importDirectories: [directory],
     wait,
@@ -45,6 +51,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await http.close()
+  await readers.close()
   await removeTemporary()
   spawnSync('gpgconf', ['--homedir', home, '--kill', 'all'])
   await rm(directory, { recursive: true, force: true })
@@ -59,12 +66,12 @@ async function readAll(source: Omit<UpstreamSource, 'allowUnsigned'>, fetched = 
   const entries: CatalogEntry[] = []
   for await (const batch of staged.packages()) {
     expect(batch.unreadable).toEqual([])
-    entries.push(...batch.entries)
+    entries.push(...entriesOf(batch))
   }
   await staged.remove()
   const format = formats.find(({ repoFormat }) => repoFormat === source.type)!
   for (const entry of entries.slice(0, fetched)) {
-    const to = join(directory, 'fetched')
+    const to = join(directory, 'staging', 'fetched')
     await upstream.fetchPackage(entry, to)
     const facts = await format.read(to)
     const { path: _path, sizeBytes: _size, digest: _digest, files: _files, ...stated } = entry

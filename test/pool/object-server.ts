@@ -18,6 +18,8 @@ export interface ObjectServer {
   start(): Promise<void>
   /** kills the server; its objects stay */
   kill(): Promise<void>
+  /** The server takes connections and says nothing. @returns ends it */
+  freeze(): () => void
   /** Kills it once it has received or sent this many bytes from now on. @returns when it has ended */
   killAfter(direction: 'received' | 'sent', bytes: number): Promise<void>
   /** keys of all objects below the prefix, or below another one */
@@ -126,6 +128,11 @@ export async function startObjectServer(): Promise<ObjectServer> {
     credentials,
     start,
     kill,
+    freeze() {
+      const frozen = running
+      frozen?.kill('SIGSTOP')
+      return () => void frozen?.kill('SIGCONT')
+    },
     killAfter: (direction, bytes) =>
       new Promise((resolve, reject) => {
         limit = { direction, bytes, reached: () => void kill().then(resolve, reject) }

@@ -229,6 +229,26 @@ test('while the store is away, packages answer 503, indexes are served, and an u
   expect((await service.call('GET', '/health')).body.checks.critical.pool.ok).toBe(true)
 })
 
+test('while the store hangs, packages and uploads answer 503 within seconds, however many ask, and indexes are served', async () => {
+  const path = await pathOf('alpha')
+  const bytes = await deb('while-hanging')
+  const thaw = server.freeze()
+  try {
+    const began = performance.now()
+    const asked = Array.from({ length: 100 }, async () => (await fetch(path)).status)
+    const index = fetch(`${service.apt}/repos/dists/jammy/InRelease`)
+    const [{ body }, { status }, ...packages] = await Promise.all([upload(bytes), index, ...asked])
+    expect([body.code, status, ...new Set(packages)]).toEqual(['storage_unavailable', 200, 503])
+    // The bound of docs/scaling.md; without it both took more than 60 s.
+    expect(performance.now() - began).toBeLessThan(20_000)
+  } finally {
+    thaw()
+  }
+  expect((await fetch(path)).status).toBe(200)
+  // The same bytes must wait: the removal of what may have been stored was not answered.
+  await publish(await deb('after-hanging'))
+})
+
 test('a store that dies in the middle of an upload leaves no package, and the next attempt is published', async () => {
   const bytes = await deb('large', LARGE_BYTES)
   const dead = server.killAfter('received', LARGE_BYTES / 2)

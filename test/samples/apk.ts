@@ -33,8 +33,8 @@ export function makeKey(name: string): SampleKey {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   return {
     name,
-    pem: publicKey.export({ type: 'spki', format: 'pem' }) as string,
-    privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    pem: publicKey.export({ type: 'spki', format: 'pem' }),
+    privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }),
   }
 }
 

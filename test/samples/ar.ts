@@ -7,7 +7,7 @@ export interface SampleArMember {
   size?: string
 }
 
-export function buildAr(members: readonly SampleArMember[]): Buffer {
+export function buildAr(members: readonly SampleArMember[]): Buffer<ArrayBuffer> {
   const parts: Buffer[] = [Buffer.from('!<arch>\n')]
   for (const { name, content, size } of members) {
     const body = Buffer.from(content)

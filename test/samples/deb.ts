@@ -16,7 +16,7 @@ export interface SampleDeb {
   compression?: SampleCompression
 }
 
-export async function buildDeb(sample: SampleDeb = {}): Promise<Buffer> {
+export async function buildDeb(sample: SampleDeb = {}): Promise<Buffer<ArrayBuffer>> {
   const { compression = 'gz', scripts = {} } = sample
   const name = sample.name ?? 'sample'
   const files = sample.files ?? { [`usr/share/${name}/readme`]: `This is ${name}.\n` }
@@ -65,7 +65,7 @@ export function assembleDeb(parts: {
   compression?: SampleCompression
   before?: { name: string; content: Uint8Array | string }[]
   after?: { name: string; content: Uint8Array | string }[]
-}): Buffer {
+}): Buffer<ArrayBuffer> {
   const suffix = parts.compression === 'none' || !parts.compression ? '' : `.${parts.compression}`
   return buildAr([
     { name: 'debian-binary', content: '2.0\n' },

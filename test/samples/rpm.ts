@@ -40,6 +40,8 @@ export interface SampleRpm extends SampleDependencies {
   payload?: Uint8Array
   /** names the compression of a given `payload` */
   compressor?: string
+  /** as rpm 6 builds packages unless told otherwise: wide sizes, no MD5 and SHA-1 */
+  v6?: boolean
 }
 
 export type SampleTag =
@@ -80,6 +82,7 @@ export async function buildRpm(sample: SampleRpm = {}): Promise<Buffer> {
     5092: strings(digest('sha256', payload)),
     5093: int32(8),
     ...(sample.payload ? {} : { 5097: strings(digest('sha256', archive)) }),
+    ...(sample.v6 ? v6Tags(files, payload, archive) : {}),
     ...sample.tags,
   })
   const whole = Buffer.concat([header, payload])
@@ -90,9 +93,34 @@ export async function buildRpm(sample: SampleRpm = {}): Promise<Buffer> {
     1004: bin(createHash('md5').update(whole).digest()),
     1007: int32(archive.length),
     1008: bin(Buffer.alloc(64)),
+    ...(sample.v6 ? v6SignatureTags(header) : {}),
     ...sample.signatureTags,
   })
   return assembleRpm({ name: sample.name ?? 'sample', signature, header, payload })
+}
+
+const int64 = (...values: number[]): SampleTag => ({ type: 'int64', values })
+
+/** What differs from the main header of format 4 (https://rpm.org/docs/6.0.x/manual/format_v6.html). */
+function v6Tags(files: readonly SampleRpmFile[], payload: Uint8Array, archive: Uint8Array): SampleTags {
+  return {
+    ...{ 1009: null, 1028: null },
+    5009: int64(files.reduce((sum, file) => sum + contentOf(file).length, 0)),
+    ...(files.length > 0 ? { 5008: { type: 'int64', values: files.map((file) => contentOf(file).length) } } : {}),
+    5093: null,
+    5112: int64(payload.length),
+    5113: int64(archive.length),
+    5114: int32(6),
+    5121: string(digest('sha512', payload)),
+  }
+}
+
+function v6SignatureTags(header: Uint8Array): SampleTags {
+  return {
+    ...{ 269: null, 1000: null, 1004: null, 1007: null, 1008: null },
+    279: string(digest('sha3-256', header)),
+    999: bin(Buffer.alloc(128)),
+  }
 }
 
 /** Joins the parts of an rpm; the caller provides their digests. */

@@ -1,5 +1,5 @@
 // The lifecycle of a new service: before its start, setup, a scanner that is down and comes back, and stopping.
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { declarations } from '../../../src/api/contract.ts'
 import { eicar, startFakeClamd } from '../../fakes/clamd.ts'
@@ -9,6 +9,14 @@ import type { Reply } from '../http.ts'
 import { published, staged } from '../packages/seen.ts'
 
 const TOKEN = 'the-setup-token'
+
+/** A connection and what was received on it. */
+function open(port: number): { socket: Socket; text(): string; closed: Promise<unknown> } {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1'))).on('error', () => {})
+  return { socket, text: () => text, closed: new Promise((resolve) => socket.once('close', resolve)) }
+}
 
 /** Each test continues where the previous one ended. @param provoked collects the codes that were answered */
 export function freshLife(provoked: Set<string>): void {
@@ -215,10 +223,8 @@ export function freshLife(provoked: Set<string>): void {
   })
 
   test('when it stops it finishes running requests and accepts no new ones', async () => {
-    const socket = connect(gate.port, '127.0.0.1')
-    let text = ''
-    socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1'))).on('error', () => {})
-    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const uploading = open(gate.port)
+    const kept = open(gate.port)
     const deb = await buildDeb({ name: 'last-of-all' })
     const part = (name: string, more = '') => `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n`
     const body = Buffer.concat([
@@ -227,20 +233,21 @@ export function freshLife(provoked: Set<string>): void {
       Buffer.from('\r\n--b--\r\n'),
     ])
     await gate.call('PATCH', '/settings/', { as: admin, body: { validation: { clamav_scan: false } } })
-    socket.write(
+    const ask = `GET ${API}/auth/roles HTTP/1.1\r\nhost: gate\r\n\r\n`
+    kept.socket.write(ask)
+    await expect.poll(() => kept.text()).toMatch(/^HTTP\/1\.1 200 /)
+    uploading.socket.write(
       `POST ${API}/upload/ HTTP/1.1\r\nhost: gate\r\nauthorization: Bearer ${admin}\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: ${body.length}\r\n\r\n`,
     )
-    socket.write(body.subarray(0, 200))
+    uploading.socket.write(body.subarray(0, 200))
     await expect.poll(() => staged(gate)).toHaveLength(1)
     const ended = gate.stop()
-    socket.write(body.subarray(200))
-    // Sent on the same connection. The service reads it after the stop was requested.
-    socket.write(`GET ${API}/auth/roles HTTP/1.1\r\nhost: gate\r\n\r\n`)
-    await closed
-    await ended
-    expect(text).toMatch(/^HTTP\/1\.1 201 /)
-    expect(text).toContain('"package":"last-of-all"')
-    const second = text.slice(text.lastIndexOf('HTTP/1.1 '))
+    uploading.socket.write(body.subarray(200))
+    // The service reads it after the stop was requested.
+    kept.socket.write(ask)
+    await Promise.all([uploading.closed, kept.closed, ended])
+    expect(uploading.text()).toMatch(/^HTTP\/1\.1 201 [^]*\r\nconnection: close\r\n[^]*"package":"last-of-all"/i)
+    const second = kept.text().slice(kept.text().lastIndexOf('HTTP/1.1 '))
     expect(second).toMatch(/^HTTP\/1\.1 503 [^]*retry-after: 5[^]*"code":"shutting_down"/)
     expect(second.toLowerCase()).toContain('connection: close')
     provoked.add('shutting_down')

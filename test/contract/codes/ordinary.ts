@@ -130,6 +130,12 @@ export const ORDINARY: Case[] = [
     'a setting does not exist',
     (gate) => gate.call('PATCH', '/settings/', { body: { nonsense: true } }),
   ],
+  [
+    'changed_meanwhile',
+    412,
+    'a change names a state of the settings that is no more',
+    (gate) => gate.call('PATCH', '/settings/', { body: {}, headers: { 'if-match': '"other"' } }),
+  ],
   ['invalid_role', 400, 'a role does not exist', (gate) => user(gate, 'reader-person', { role: 'root' })],
   [
     'weak_password',
@@ -263,6 +269,13 @@ export const ORDINARY: Case[] = [
   ],
   ['not_published', 409, 'a held package is promoted', heldPromotion],
   ['rejected_bytes', 409, 'a package is promoted whose bytes were rejected elsewhere', rejectedPromotion],
+  [
+    'signing_key_exists',
+    409,
+    'a signing key is made where one exists',
+    (gate) => gate.call('POST', '/settings/gpg/generate'),
+  ],
+  ['mfa_required', 403, 'a role needs a second factor and the account has none', withoutFactor],
   ['signing_key_missing', 409, 'the signing key is missing', withoutKey],
   ['file_too_large', 413, 'a file is over the limit', tooLarge],
   [
@@ -312,6 +325,7 @@ export const ORDINARY: Case[] = [
   ],
   ['task_ended', 409, 'a task that has ended is cancelled', endedTask],
   ['ambiguous', 409, 'two different held packages have the same name and version', ambiguous],
+  ['bytes_changed', 409, 'a decision names another file than the one that is held', bytesChanged],
   ['self_approval', 403, 'uploaders approve their own package', selfApproval],
   [
     'webhook_not_configured',
@@ -346,6 +360,14 @@ async function twice(gate: Gate): Promise<Reply> {
 async function stubborn(gate: Gate): Promise<Reply> {
   await put(gate, 'stubborn')
   return gate.call('DELETE', '/artifacts/stubborn')
+}
+
+async function withoutFactor(gate: Gate): Promise<Reply> {
+  const rule = (require_mfa: string) => ({ as: gate.people.admin.token, body: { security: { require_mfa } } })
+  await gate.call('PATCH', '/settings/', rule('admins'))
+  const reply = await gate.call('GET', '/artifacts/', { as: gate.people.admin.session })
+  await gate.call('PATCH', '/settings/', rule('nobody'))
+  return reply
 }
 
 async function withoutKey(gate: Gate): Promise<Reply> {
@@ -429,6 +451,15 @@ async function ambiguous(gate: Gate): Promise<Reply> {
   return approve(gate, 'two-faced')
 }
 
+async function bytesChanged(gate: Gate): Promise<Reply> {
+  await patch(gate, { on_unscanned: 'hold' })
+  await put(gate, 'exchanged')
+  await patch(gate, { on_unscanned: 'allow' })
+  return gate.call('POST', '/security/packages/exchanged/1.0-1/decide', {
+    body: { decision: 'approve', justification: 'seen', sha256: '0'.repeat(64) },
+  })
+}
+
 async function selfApproval(gate: Gate): Promise<Reply> {
   await gate.call('PATCH', '/settings/', {
     body: { validation: { on_unscanned: 'hold' }, security: { forbid_self_approval: true } },
@@ -442,8 +473,8 @@ async function selfApproval(gate: Gate): Promise<Reply> {
 }
 
 async function unscanned(gate: Gate): Promise<Reply> {
-  await patch(gate, { on_unscanned: 'refuse' })
+  await patch(gate, { on_unscanned: 'refuse', clamav_scan: false })
   const reply = await put(gate, 'unscanned')
-  await patch(gate, { on_unscanned: 'allow' })
+  await patch(gate, { on_unscanned: 'allow', clamav_scan: true })
   return reply
 }

@@ -113,6 +113,43 @@ export function bulkContract(gate: Gate): void {
     expect(await revisions('jammy')).toHaveLength(before.length)
   })
 
+  test('what was replaced after somebody looked at it is not decided, alone or with others', async () => {
+    const digest = async () =>
+      (await gate.call<{ sha256: string }>('GET', '/security/packages/bulk-swap/1.0-1/evidence')).body.sha256
+    await bringIn(gate, { name: 'bulk-swap' })
+    await bringIn(gate, { name: 'bulk-kept' })
+    const seen = await digest()
+    await gate.call('DELETE', '/artifacts/bulk-swap/1.0-1')
+    await bringIn(gate, { name: 'bulk-swap', files: { 'usr/bin/other': 'other bytes' } })
+    const now = await digest()
+    expect(now).not.toBe(seen)
+    const one = (sha256: string | null) =>
+      gate.call('POST', '/security/packages/bulk-swap/1.0-1/decide', {
+        body: { decision: 'approve', justification: 'seen', sha256 },
+      })
+    const refused = await one(seen)
+    expect([refused.status, refused.body]).toMatchObject([409, { code: 'bytes_changed', sha256: now }])
+    expect((await one('no digest')).status).toBe(400)
+    const item = { package: 'bulk-swap', version: '1.0-1' }
+    expect(outcome(await decide([{ ...item, sha256: seen }], { dry_run: true }))).toEqual([
+      ['bulk-swap', 'bytes_changed'],
+    ])
+    const done = await decide([{ ...item, sha256: seen }, 'bulk-kept'])
+    expect(outcome(done)).toEqual([
+      ['bulk-swap', 'bytes_changed'],
+      ['bulk-kept', 'decided'],
+    ])
+    expect(await status('bulk-swap')).toBe('pending_review')
+    const queue = await gate.call<{ items: { name: string; sha256: string }[] }>(
+      'GET',
+      '/security/review-queue?q=bulk-swap',
+    )
+    expect(queue.body.items).toMatchObject([{ name: 'bulk-swap', sha256: now }])
+    // Digests are compared as numbers; without one the decision is about what is there.
+    expect((await one(now.toUpperCase())).status).toBe(200)
+    expect(await status('bulk-swap')).toBe('published')
+  })
+
   test.each([
     ['no items', []],
     ['201 items', Array.from({ length: 201 }, (_, i) => ({ package: `p${i}`, version: '1' }))],

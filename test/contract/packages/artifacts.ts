@@ -183,6 +183,8 @@ export function artifactContract(gate: Gate): void {
       'info',
       'versions',
       'versions_total',
+      'formats',
+      'distributions',
       'history',
       'validation_steps',
       'cve_results',

@@ -86,6 +86,14 @@ export function settingsContract(gate: Gate): void {
     expect(await read()).toEqual(before)
   })
 
+  test('the next sync is named, and none while the job is switched off', async () => {
+    const next = async () => (await gate.call('GET', '/settings/next-sync')).body
+    expect(await next()).toEqual({ next_run: expect.stringMatching(/\+00:00$/), status: 'scheduled' })
+    await patch({ sync: { enabled: false } })
+    expect(await next()).toEqual({ next_run: null, status: 'disabled' })
+    await patch({ sync: { enabled: true } })
+  })
+
   test('the policy reads and writes the settings section cve_policy', async () => {
     const { body } = await gate.call('GET', '/security/policy')
     expect(body).toEqual((await read()).cve_policy)

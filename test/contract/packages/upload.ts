@@ -268,8 +268,24 @@ export function uploadContract(gate: Gate): void {
     expect((await published(gate, 'focal')).filter((entry) => entry.startsWith('together-'))).toHaveLength(8)
   })
 
+  test('development without a malware engine holds or refuses a package where the settings say so', async () => {
+    const put = async (on_unscanned: string) => {
+      await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned, grype_scan: false } } })
+      return gate.upload(await buildDeb({ name: `no-engine-${on_unscanned}` }), { distribution: 'focal' })
+    }
+    try {
+      expect((await put('hold')).body).toMatchObject({
+        ...{ status: 'pending_review', held_reason: 'unscanned', pipeline: { antivirus: 'error' } },
+      })
+      expect(await put('refuse')).toMatchObject({ status: 503, body: { code: 'scanner_unavailable' } })
+      expect((await put('allow')).body).toMatchObject({ status: 'published', pipeline: { antivirus: 'skipped' } })
+    } finally {
+      await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'allow', grype_scan: true } } })
+    }
+  })
+
   test('a held package answers 201 pending_review, or 202 with ?strict=true, and is not published', async () => {
-    await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold' } } })
+    await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold', clamav_scan: false } } })
     try {
       const held = await gate.upload(await buildDeb({ name: 'held' }), { distribution: 'focal' })
       expect([held.status, held.headers['x-package-status'], held.body]).toMatchObject([

@@ -18,6 +18,7 @@ const PROBES = {
     gpg: ['fingerprint'],
     scheduler: ['jobs'],
     alembic: ['version'],
+    disk: ['short'],
   },
   info: {
     packages: ['total_manifests', 'pool_files', 'pool_size_mb', 'by_format'],
@@ -37,6 +38,13 @@ const METRICS: Record<string, string> = {
   svc_quarantine_total: 'gauge',
   svc_clamav_last_update: 'gauge',
   svc_grype_db_age_seconds: 'gauge',
+  svc_probe_ok: 'gauge',
+  svc_storage_free_bytes: 'gauge',
+  svc_storage_size_bytes: 'gauge',
+  svc_leader: 'gauge',
+  svc_publish_duration_seconds: 'histogram',
+  process_resident_memory_bytes: 'gauge',
+  nodejs_eventloop_lag_seconds: 'gauge',
   http_requests_total: 'counter',
   http_request_duration_seconds: 'histogram',
 }

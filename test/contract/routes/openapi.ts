@@ -60,8 +60,9 @@ export function openapiContract(gate: Gate): void {
       expect(operation['x-roles']).toEqual(route.access === 'public' ? undefined : ACCESS[route.access])
       for (const code of givenBy(route))
         expect([code, operation.responses[STATUS_OF[code]]?.description]).toEqual([code, expect.stringContaining(code)])
-      const success = operation.responses[route.success ?? 200]
-      expect(success?.content?.['application/json']?.schema !== undefined).toBe(route.answer !== null)
+      const types = route.answer ? ['application/json'] : route.media
+      for (const status of [route.success ?? 200, ...Object.keys(route.also ?? {})])
+        expect([status, Object.keys(operation.responses[status]?.content ?? {})]).toEqual([status, types])
     },
   )
 

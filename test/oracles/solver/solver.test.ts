@@ -12,7 +12,7 @@ import { parseProvides, parseRequirements } from '../../../src/formats/apk/relat
 import { parseControl } from '../../../src/formats/deb/control.ts'
 import { debFormat } from '../../../src/formats/deb/index.ts'
 import { factsOf } from '../../../src/formats/deb/read.ts'
-import type { Reach } from '../../../src/formats/dependencies.ts'
+import type { Reach } from '../../../src/formats/architectures.ts'
 import {
   createUniverse,
   type UniverseFormat,

@@ -1,0 +1,11 @@
+// The processes that a service of several keeps running.
+import { readFile } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+
+/** The numbers of the parent's own children of one role. */
+export async function childrenOf(parent: ChildProcess, role: 'api' | 'listener'): Promise<number[]> {
+  const list = await readFile(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8')
+  const pids = list.trim().split(' ').map(Number)
+  const roles = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+  return pids.filter((_, n) => roles[n]?.split('\0').includes(role))
+}

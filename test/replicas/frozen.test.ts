@@ -1,0 +1,159 @@
+// A replica that freezes inside a transaction, and a database server that freezes under a replica.
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { createInstallations, type Installation, type Installations } from '../crash/installations.ts'
+import type { Postgres } from '../crash/postgres.ts'
+import { waitFor } from '../crash/state.ts'
+import { buildDeb } from '../samples/deb.ts'
+import { startService, type Service } from '../service.ts'
+
+/** What the database gives a transaction that says nothing (10 s), and what is left of 15 s for an upload. */
+const GOES_ON_MS = 15_000
+/** 18 s until its connections are cut (store/frozen), and 10 s for another one: the audit entry of what failed. */
+const NOTICED_MS = 30_000
+
+let installations: Installations
+let installation: Installation
+let forwarder: Forwarder
+/** the first reaches the database through the forwarder */
+let services: Service[]
+beforeAll(async () => void (installations = await createInstallations('postgres')))
+afterAll(() => installations?.remove())
+beforeEach(async () => {
+  installation = await installations.copy()
+  forwarder = await startForwarder(Number(new URL(installation.databaseUrl).port))
+  const url = new URL(installation.databaseUrl)
+  url.port = String(forwarder.port)
+  services = []
+  for (const databaseUrl of [url.href, installation.databaseUrl])
+    services.push(await startService({ ...installation, databaseUrl }))
+})
+afterEach(async () => {
+  for (const service of services) await service.kill()
+  await forwarder.close()
+  await installation.remove()
+})
+
+interface Forwarder {
+  port: number
+  /** Stops forwarding as soon as a statement like this comes by; it is not forwarded either. */
+  freezeAt(statement: RegExp): Promise<void>
+  freeze(): void
+  thaw(): void
+  close(): Promise<void>
+}
+
+/** Seen from the database, a service behind a forwarder that stalls is a service that is frozen; and the other way round. */
+async function startForwarder(target: number): Promise<Forwarder> {
+  const sockets = new Set<Socket>()
+  let isFrozen = false
+  let trigger: { statement: RegExp; seen: () => void } | null = null
+  const freeze = () => {
+    isFrozen = true
+    for (const socket of sockets) socket.pause()
+  }
+  const server: Server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1')
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {})
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+      from.on('data', (bytes) => {
+        if (from === client && trigger?.statement.test(bytes.toString('latin1'))) {
+          freeze()
+          trigger.seen()
+          trigger = null
+          from.unshift(bytes)
+          return
+        }
+        to.write(bytes)
+      })
+      if (isFrozen) from.pause()
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    freeze,
+    freezeAt: (statement) => new Promise((seen) => (trigger = { statement, seen })),
+    thaw() {
+      isFrozen = false
+      for (const socket of sockets) socket.resume()
+    },
+    async close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+const upload = async (service: Service, name: string) =>
+  service.upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
+const at = (index: number) => services[index] as Service
+
+it.each([
+  // Inside the transaction of the record: the row of the distribution is locked.
+  ['while it stores a record', /insert into "packages"/],
+  // Inside the flip: it has renamed the link and has not committed.
+  ['before it commits a publish', /commit/],
+])('a replica that freezes %s holds up the uploads of the other for 15 s at most', async (_, statement) => {
+  const frozen = forwarder.freezeAt(statement)
+  const first = upload(at(0), 'frozen').catch((error: unknown) => ({ error }))
+  await frozen
+  const began = performance.now()
+  const { status, body } = await upload(at(1), 'going-on')
+  expect([status, body.status]).toEqual([201, 'published'])
+  expect(performance.now() - began).toBeLessThan(GOES_ON_MS)
+  forwarder.thaw()
+  const late = await first
+  expect(late).toMatchObject({ status: expect.toBeOneOf([201, 503]) })
+  // It works again, whatever became of that upload.
+  const again = await upload(at(0), 'frozen')
+  expect([201, 409]).toContain(again.status)
+})
+
+it('a database server that freezes is told as 503 within 30 s, and all is well when it goes on', async () => {
+  const postgres = installations.postgres as Postgres
+  postgres.freeze()
+  try {
+    const began = performance.now()
+    const answers = Promise.all([
+      ...Array.from({ length: 15 }, (_, n) => upload(at(1), `frozen-${n}`)),
+      at(1).call('GET', '/artifacts/'),
+    ])
+    let slowest = 0
+    let answered = false
+    void answers.finally(() => (answered = true))
+    while (!answered) {
+      const asked = performance.now()
+      // As a probe asks: without a credential, which would have to be looked up.
+      expect((await fetch(`${at(1).api}/health/live`)).status).toBe(200)
+      slowest = Math.max(slowest, performance.now() - asked)
+    }
+    const codes = (await answers).map(({ status, body }) => `${status} ${body.code}`)
+    expect(new Set(codes)).toEqual(new Set(['503 database_unavailable']))
+    expect(performance.now() - began).toBeLessThan(NOTICED_MS)
+    expect(slowest).toBeLessThan(1_000)
+  } finally {
+    postgres.thaw()
+  }
+  for (const service of services)
+    await waitFor('readiness', async () => (await service.call('GET', '/health/ready')).status === 200)
+  const { status, body } = await upload(at(1), 'after')
+  expect([status, body.status]).toEqual([201, 'published'])
+  // Nothing of before holds a lock or a connection.
+  await waitFor('the end of the old sessions', async () => {
+    const [row] = await postgres.query<{ n: number }>(
+      'postgres',
+      `select count(*)::int as n from pg_stat_activity where state like 'idle in transaction%'`,
+    )
+    return row?.n === 0
+  })
+})
