@@ -4,6 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, rename, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { FEWEST } from '../../src/publish/tree/superseded.ts'
+import { openDatabase } from '../../src/store/db.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
 import { createInstallations, type Installation, type Installations } from './installations.ts'
@@ -39,6 +41,17 @@ async function expectRefused(
   expect(typeof answer.body.detail).toBe('string')
   expect((await service.call('GET', `/artifacts/${name}`)).status).toBe(404)
   expect(await offered(service, 'jammy')).not.toContain(`${name} 1.0 amd64`)
+}
+
+/** Waits until the rows, which are removed after the files, name so many. */
+async function supersededGenerations({ databaseUrl }: Installation, codename: string, number: number): Promise<void> {
+  const { db, close } = await openDatabase(databaseUrl, { poolSize: 1 })
+  const rows = () => db.selectFrom('superseded_generations').where('distribution', '=', codename).selectAll().execute()
+  try {
+    await expect.poll(rows, { timeout: 20_000 }).toHaveLength(number)
+  } finally {
+    await close()
+  }
 }
 
 describe('a full disk', () => {
@@ -109,7 +122,8 @@ describe('a full disk', () => {
     // A publish that finds no room removes superseded indexes and is tried again.
     await disk.leave(0, 'pages')
     expect((await service.call('DELETE', '/artifacts/alpha/1.0')).status).toBe(200)
-    // Those that are left stay for clients that read them.
+    // Then it removes them after the publish too, which may end after the answer. Those that are left stay for clients.
+    await supersededGenerations(installation, 'jammy', FEWEST)
     await disk.leave(0, 'pages')
     const before = await offered(service, 'jammy')
     expect(before).toContain('beta 1.0 all')
