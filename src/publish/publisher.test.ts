@@ -123,7 +123,7 @@ describe('a bound on old generations', () => {
   }
 
   test('holds by number, and what is kept can be fetched', async () => {
-    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 8, bytes: 100 * MIB } })
+    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 8, bytes: 100 * MIB, leastMs: 0 } })
     await publishSome(publisher, 'jammy', 30)
     // At most ten wait for the next cleaning.
     expect((await generations('jammy')).length).toBeLessThanOrEqual(8 + 1 + 10)
@@ -139,7 +139,7 @@ describe('a bound on old generations', () => {
     await publishSome(house.publisher, 'jammy', 20)
     const all = await generations('jammy')
     const each = (await roomOf('jammy', all)) / all.length
-    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 100, bytes: 7.5 * each } })
+    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 100, bytes: 7.5 * each, leastMs: 0 } })
     await publisher.removeUnpublished('jammy')
     const live = linkedGeneration(house.tree('jammy').link)
     const kept = await generations('jammy')
@@ -151,7 +151,7 @@ describe('a bound on old generations', () => {
   })
 
   test('holds while large indexes are published, without waiting for the tenth', async () => {
-    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 100, bytes: 8 } })
+    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 100, bytes: 8, leastMs: 0 } })
     await publishSome(publisher, 'jammy', 9)
     await publisher.saveBlocks()
     expect((await generations('jammy')).length).toBeLessThanOrEqual(4 + 1 + 1)

@@ -13,7 +13,7 @@ import { createPace } from './pace.ts'
 import { createCleaner } from './tree/cleaner.ts'
 import { removeFormerNames } from './tree/former-names.ts'
 import { isVisible, treeOf, type Tree } from './tree/generation.ts'
-import type { Bound } from './tree/superseded.ts'
+import { MOST, type Bound } from './tree/superseded.ts'
 import type { Offered } from '../formats/format.ts'
 
 /** A publish waits this long for uploads that are in the gate: one for eight uploads costs hardly more than for one. */
@@ -99,11 +99,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
 
     async function publish(): Promise<void> {
       queue.usedAt = performance.now()
-      const bytes = await distribution.publish().catch(async (error: unknown) => {
-        if (!isStorageFull(error)) throw error
-        await freeRoom()
-        return distribution.publish()
-      })
+      const bytes = await publishWithRoom(distribution)
       pace.published(bytes, performance.now())
       void cleanAfter(bytes).catch(onError)
       void dropExcess().catch(onError)
@@ -119,9 +115,21 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     }
   }
 
-  /** Leaves every distribution the fewest generations. Those that are published at this moment come after it. */
-  async function freeRoom(): Promise<void> {
-    const none = { number: 0, bytes: 0 }
+  /** When the disk is full, older generations make room: first those that hardly any client reads, then all but the fewest. */
+  async function publishWithRoom(distribution: DistributionPublisher): Promise<number> {
+    for (const leastMs of [MOST.leastMs, 0])
+      try {
+        return await distribution.publish()
+      } catch (error) {
+        if (!isStorageFull(error)) throw error
+        await freeRoom(leastMs)
+      }
+    return distribution.publish()
+  }
+
+  /** Of every distribution. Those that are published at this moment come after it. */
+  async function freeRoom(leastMs: number): Promise<void> {
+    const none = { number: 0, bytes: 0, leastMs }
     await cleaner.due(none).then((codenames) => onEach(codenames, (codename) => clean(codename, none)), onError)
   }
 

@@ -38,18 +38,19 @@ const own = (generation: string): Contents => new Map([[Number(generation.slice(
 const shared = (generation: string): Contents => new Map([...own(generation), [100, 1000]])
 
 test.each([
-  ['as many as the bound says stay', { number: 6, bytes: 1e9 }, own, [1, 2, 3]],
-  ['as many as the bytes allow stay', { number: 99, bytes: 70 }, own, [1, 2]],
-  ['a file that several have is counted once', { number: 99, bytes: 1070 }, shared, [1, 2]],
-  ['the last four stay, however large', { number: 0, bytes: 0 }, own, [1, 2, 3, 4, 5]],
-  ['those that nobody measured count as empty', { number: 99, bytes: 70 }, () => undefined, []],
+  ['as many as the bound says stay', { number: 6, bytes: 1e9, leastMs: 0 }, own, [1, 2, 3]],
+  ['as many as the bytes allow stay', { number: 99, bytes: 70, leastMs: 0 }, own, [1, 2]],
+  ['a file that several have is counted once', { number: 99, bytes: 1070, leastMs: 0 }, shared, [1, 2]],
+  ['the last four stay, however large', { number: 0, bytes: 0, leastMs: 0 }, own, [1, 2, 3, 4, 5]],
+  ['those of the last seconds stay, however large', { number: 0, bytes: 0, leastMs: 6_500 }, own, [1, 2, 3]],
+  ['those that nobody measured count as empty', { number: 99, bytes: 70, leastMs: 0 }, () => undefined, []],
 ])('within the grace time %s', (_, bound, contentsOf, gone) => {
   expect(removableGenerations(NINE, NOW, bound, contentsOf)).toEqual(gone.map((n) => `r${n}-`))
   expect(NINE.length - gone.length).toBeGreaterThanOrEqual(FEWEST)
 })
 
 test('what the live generation has costs nothing in older ones', () => {
-  const bound = { number: 99, bytes: 70 }
+  const bound = { number: 99, bytes: 70, leastMs: 0 }
   expect(removableGenerations(NINE, NOW, bound, shared, new Map([[100, 1000]]))).toEqual(['r1-', 'r2-'])
 })
 

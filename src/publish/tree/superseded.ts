@@ -16,6 +16,8 @@ export interface Superseded {
 export interface Bound {
   number: number
   bytes: number
+  /** Those superseded more recently stay whatever they take, in milliseconds. */
+  leastMs: number
 }
 
 /**
@@ -23,7 +25,7 @@ export interface Bound {
  * server then holds the file open. `pace` slows publishes so that they take 16 s at least to write so much.
  * The number bounds directories: a generation of deb has about 20 of them, and its files.
  */
-export const MOST: Bound = { number: 512, bytes: 512 * 1024 * 1024 }
+export const MOST: Bound = { number: 512, bytes: 512 * 1024 * 1024, leastMs: 16_000 }
 /** Of the room that is free no more than this share: a disk that fills up takes indexes from nobody who uses the latest. */
 const SHARE_OF_FREE = 1 / 8
 /** Superseded generations that are kept however large they are, within the grace time. */
@@ -34,7 +36,7 @@ const OLD = 2
 /** The bound of this moment. @param directory on the disk of the generations */
 export async function boundAt(directory: string, most: Bound = MOST): Promise<Bound> {
   const { freeBytes } = await roomAt(directory)
-  return { number: most.number, bytes: Math.min(most.bytes, freeBytes * SHARE_OF_FREE) }
+  return { ...most, bytes: Math.min(most.bytes, freeBytes * SHARE_OF_FREE) }
 }
 
 /** Bytes on disk by inode: generations share files by hard links. */
@@ -42,7 +44,7 @@ export type Contents = ReadonlyMap<number, number>
 
 /**
  * Superseded generations that may go, oldest first: not among the last two, and superseded longer ago than the grace
- * time, or beyond the bound and not among the last four. A time further in the future than the grace time comes from a
+ * time, or beyond the bound, not among the last four and not of the last moments. A time further in the future than the grace time comes from a
  * clock that was wrong: it may go too.
  * @param contentsOf undefined for a generation that was not measured: it counts as empty
  * @param live the contents of the live generation, which cost nothing more in older ones
@@ -65,9 +67,9 @@ export function removableGenerations(
       if (!seen.has(inode)) bytes += size
       seen.add(inode)
     }
-    const isOld = Math.abs(now.getTime() - supersededAt.getTime()) > GRACE_MS
-    const isBeyond = n >= bound.number || bytes > bound.bytes
-    if (n >= OLD && (isOld || (n >= FEWEST && isBeyond))) removable.push(generation)
+    const ageMs = Math.abs(now.getTime() - supersededAt.getTime())
+    const isBeyond = n >= FEWEST && ageMs >= bound.leastMs && (n >= bound.number || bytes > bound.bytes)
+    if (n >= OLD && (ageMs > GRACE_MS || isBeyond)) removable.push(generation)
   }
   return removable.reverse()
 }
