@@ -21,9 +21,11 @@ import type { Manifests } from '../store/records/manifests.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { createIndexQueue, QUIET_MS } from './background-indexes.ts'
 import { createInstallabilityQueue } from './installability-checks.ts'
-import { LEASE_MS, RENEW_MS, type Leader } from './leader.ts'
+import { RENEW_MS, type Leader } from './leader.ts'
 
 const MINUTE = 60_000
+const NOTIFY_MS = 5_000
+const AUDIT_MS = 15_000
 /** A download is in the statistics this long after it ended, and the second its log waits. */
 const READ_LOGS_MS = 10_000
 /** One piece of background work. It is idempotent: the next run repeats what a failed one left undone. */
@@ -101,7 +103,7 @@ export function createChores(deps: ChoreDeps): {
 
   const notifications = deps.outboxes.map(({ name, deliver }): Chore => ({
     name: `notifications by ${name}`,
-    everyMs: RENEW_MS,
+    everyMs: NOTIFY_MS,
     leaderOnly: true,
     run: () => deliver(() => !deps.stopping() && leader.isLeader()),
   }))
@@ -115,8 +117,8 @@ export function createChores(deps: ChoreDeps): {
       { name: 'heartbeat', everyMs: HEARTBEAT_MS, leaderOnly: false, run: staging.heartbeat },
     ],
     chores: [
-      { name: 'audit log', everyMs: LEASE_MS, leaderOnly: true, run: audit.flush },
-      { name: 'audit checkpoint', everyMs: LEASE_MS, leaderOnly: true, run: deps.checkpoints.writeWhenDue },
+      { name: 'audit log', everyMs: AUDIT_MS, leaderOnly: true, run: audit.flush },
+      { name: 'audit checkpoint', everyMs: AUDIT_MS, leaderOnly: true, run: deps.checkpoints.writeWhenDue },
       ...notifications,
       { name: 'recovery', everyMs: MINUTE, leaderOnly: true, run: recover },
       { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.componentScan.catchUp },

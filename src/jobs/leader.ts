@@ -2,8 +2,9 @@
 import { clockFault, type DatabaseClock } from '../store/database-clock.ts'
 import type { Db } from '../store/db.ts'
 
-export const LEASE_MS = 15_000
-export const RENEW_MS = 5_000
+/** Another process leads at most LEASE_MS + RENEW_MS after the leader froze or its machine was lost. */
+export const LEASE_MS = 10_000
+export const RENEW_MS = 3_000
 
 export interface Leader {
   isLeader(): boolean
