@@ -11,6 +11,7 @@ export default defineConfig({
       'oracles',
       'crash',
       'replicas',
+      'faults',
       'soak',
       'fuzz',
       'abuse',

@@ -68,6 +68,8 @@ export interface InstallationOptions {
   root?: string
   /** keeps the packages, each installation's under a prefix of its own */
   objects?: ObjectServer
+  /** of the PostgreSQL server's data */
+  database?: string
 }
 
 export async function createInstallations(
@@ -78,7 +80,7 @@ export async function createInstallations(
   const base = await mkdtemp(join(tmpdir(), `installations-${engine}-`))
   let postgres: Postgres | null = null
   try {
-    if (engine === 'postgres') postgres = await startPostgres()
+    if (engine === 'postgres') postgres = await startPostgres(options.database)
     return await furnish(base, engine, postgres, format, options)
   } catch (error) {
     await postgres?.remove()

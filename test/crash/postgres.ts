@@ -13,8 +13,8 @@ export interface Postgres {
   /** the URL of a database on this server */
   url(database: string): string
   start(): Promise<void>
-  /** Stops it immediately and breaks every connection, as a crash does. */
-  stop(): Promise<void>
+  /** Stops it and breaks every connection: by default as a crash does, without writing anything more. */
+  stop(mode?: 'immediate' | 'fast'): Promise<void>
   /** SIGSTOP to the server and all its sessions: no socket closes, and nobody answers. */
   freeze(): void
   thaw(): void
@@ -31,10 +31,11 @@ export interface Postgres {
  */
 const FAST = '-c fsync=off -c full_page_writes=off -c max_connections=60'
 
-export async function startPostgres(): Promise<Postgres> {
+/** @param directory for its data; a temporary one when it is left out */
+export async function startPostgres(directory = tmpdir()): Promise<Postgres> {
   if (!programs()) need('postgresql')
   const bin = programs() as string
-  const base = await mkdtemp(join(tmpdir(), 'postgres-'))
+  const base = await mkdtemp(join(directory, 'postgres-'))
   const data = join(base, 'data')
   const root = process.getuid?.() === 0
   if (root) {
@@ -75,7 +76,7 @@ export async function startPostgres(): Promise<Postgres> {
         `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${base} ${FAST}`,
         'start',
       ),
-    stop: () => run('pg_ctl', '-D', data, '-m', 'immediate', 'stop'),
+    stop: (mode = 'immediate') => run('pg_ctl', '-D', data, '-m', mode, 'stop'),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
     async query<T extends object>(database: string, text: string): Promise<T[]> {

@@ -1,5 +1,4 @@
 // Two services on one PostgreSQL, one on a machine whose clock is two minutes fast: it harms neither the other nor clients.
-import { readdirSync, existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -7,17 +6,10 @@ import { sql } from 'kysely'
 import { openDatabase, type Database } from '../../src/store/db.ts'
 import { createAptRoot, type AptRoot } from '../clients/apt-root.ts'
 import { createInstallations, type Installation, type Installations } from '../crash/installations.ts'
+import { faketime } from '../faults/faults.ts'
 import { need } from '../need.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
-
-/** What LD_PRELOAD needs; the directory is named after the architecture. */
-function faketime(): string {
-  const found = readdirSync('/usr/lib').map((name) => `/usr/lib/${name}/faketime/libfaketime.so.1`)
-  const library = found.find((path) => existsSync(path))
-  if (!library) throw new Error('the Debian package faketime has no library')
-  return library
-}
 
 let installations: Installations
 let installation: Installation
@@ -56,7 +48,7 @@ const databaseNow = async () =>
 it('the lease, staging and tasks of the replica with the right clock stay its own', async () => {
   const lease = () => database.db.selectFrom('leases').selectAll().executeTakeFirstOrThrow()
   const before = await lease()
-  // The other one looks at it every five seconds; it is renewed as often.
+  // The other one looks at it every three seconds; it is renewed as often.
   const beats = new Set<number>()
   await expect.poll(async () => beats.add((await lease()).expires_at.getTime()).size).toBeGreaterThan(3)
   expect((await lease()).holder).toBe(before.holder)

@@ -1,7 +1,6 @@
 // A replica that freezes inside a transaction, and a database server that freezes under a replica.
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { createForwarder, type Forwarder } from '../crash/forwarder.ts'
 import { createInstallations, type Installation, type Installations } from '../crash/installations.ts'
 import type { Postgres } from '../crash/postgres.ts'
 import { waitFor } from '../crash/state.ts'
@@ -22,8 +21,8 @@ beforeAll(async () => void (installations = await createInstallations('postgres'
 afterAll(() => installations?.remove())
 beforeEach(async () => {
   installation = await installations.copy()
-  forwarder = await startForwarder(Number(new URL(installation.databaseUrl).port))
   const url = new URL(installation.databaseUrl)
+  forwarder = await createForwarder({ host: url.hostname, port: Number(url.port) })
   url.port = String(forwarder.port)
   services = []
   for (const databaseUrl of [url.href, installation.databaseUrl])
@@ -31,68 +30,9 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const service of services) await service.kill()
-  await forwarder.close()
+  await forwarder.stop()
   await installation.remove()
 })
-
-interface Forwarder {
-  port: number
-  /** Stops forwarding as soon as a statement like this comes by; it is not forwarded either. */
-  freezeAt(statement: RegExp): Promise<void>
-  freeze(): void
-  thaw(): void
-  close(): Promise<void>
-}
-
-/** Seen from the database, a service behind a forwarder that stalls is a service that is frozen; and the other way round. */
-async function startForwarder(target: number): Promise<Forwarder> {
-  const sockets = new Set<Socket>()
-  let isFrozen = false
-  let trigger: { statement: RegExp; seen: () => void } | null = null
-  const freeze = () => {
-    isFrozen = true
-    for (const socket of sockets) socket.pause()
-  }
-  const server: Server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1')
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from)
-      from.on('error', () => {})
-      from.on('close', () => {
-        sockets.delete(from)
-        to.destroy()
-      })
-      from.on('data', (bytes) => {
-        if (from === client && trigger?.statement.test(bytes.toString('latin1'))) {
-          freeze()
-          trigger.seen()
-          trigger = null
-          from.unshift(bytes)
-          return
-        }
-        to.write(bytes)
-      })
-      if (isFrozen) from.pause()
-    }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    freeze,
-    freezeAt: (statement) => new Promise((seen) => (trigger = { statement, seen })),
-    thaw() {
-      isFrozen = false
-      for (const socket of sockets) socket.resume()
-    },
-    async close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}
 
 const upload = async (service: Service, name: string) =>
   service.upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
