@@ -36,9 +36,10 @@ afterAll(async () => {
   await removeTemporary()
 })
 
-const sample = (name: string, version: string, depends?: string) => ({
-  ...{ name, version },
-  fields: depends === undefined ? {} : { Depends: depends },
+const sample = (name: string, version: string, depends: string | null = null) => ({
+  name,
+  version,
+  fields: { Depends: depends },
 })
 const upload = async (name: string, version: string, depends?: string) => {
   const { status } = await service.upload(await buildDeb(sample(name, version, depends)), `${name}.deb`, {
