@@ -17,6 +17,10 @@ export const MirrorJob = Type.Object({
   withdrawn: Type.Integer(),
   removed: Type.Integer(),
   refused: Type.Integer({ description: 'not fetched: the gate refused the same bytes before, under the same rules' }),
+  dependencies: Type.Integer({ description: 'of the missing packages those that selected ones need' }),
+  unresolved: Type.Integer({
+    description: 'what selected packages need and neither the source nor the distribution has',
+  }),
   message: Nullable(Type.String({ description: 'why the run failed; of one that is done: how many packages failed' })),
 })
 const Jobs = Type.Object({ jobs: Type.Array(MirrorJob), total: Type.Integer() })

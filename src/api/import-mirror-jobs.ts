@@ -50,7 +50,7 @@ export function mirrorJobOf(task: TaskRow) {
     ...{ source_id: Number(task.key), distribution: result?.distribution ?? null },
     ...{ added, pending, blocked, skipped, error },
     ...{ stopped: result?.stopped ?? null, withdrawn: result?.withdrawn ?? 0, removed: result?.removed ?? 0 },
-    refused: result?.refused ?? 0,
+    ...{ refused: result?.refused ?? 0, dependencies: result?.dependencies ?? 0, unresolved: result?.unresolved ?? 0 },
     message: task.error ?? failuresOf(task, error),
   }
 }

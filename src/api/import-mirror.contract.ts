@@ -132,8 +132,25 @@ const Plan = Type.Object({
     { total: Type.Integer(), names: Type.Array(Type.String()) },
     { description: 'names and patterns of the selection that the source has nothing for' },
   ),
+  dependencies: Nullable(
+    Type.Object({
+      selected: Type.Integer({ description: 'of the selected packages those that only others of them need' }),
+      missing: Type.Integer({ description: 'of these, what would come' }),
+      unresolved: Type.Object(
+        {
+          total: Type.Integer(),
+          requirements: Type.Array(Type.Object({ name: Type.String(), needed_by: Type.String() })),
+        },
+        { description: 'what neither the source nor the distribution has, the first 200' },
+      ),
+      truncated: Type.Boolean({ description: 'some packages need more than 5,000 packages' }),
+    }),
+  ),
   packages: Type.Array(
-    Type.Object({ ...named, size_bytes: Type.Integer(), action: Type.Enum([...ACTIONS]), findings: Type.Integer() }),
+    Type.Object({
+      ...{ ...named, size_bytes: Type.Integer(), action: Type.Enum([...ACTIONS]), findings: Type.Integer() },
+      needed_by: Nullable(Type.String({ description: 'a package that needs it; null: the selection names it' })),
+    }),
     { description: 'the first 200 missing ones' },
   ),
   conflicting: Type.Array(Type.Object(named)),

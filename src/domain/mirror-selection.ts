@@ -15,6 +15,11 @@ export const MirrorSelectionSchema = Type.Object({
     default: 1,
     description: 'Versions of each name and architecture that are brought, the newest ones; null brings all.',
   }),
+  with_dependencies: Type.Boolean({
+    default: false,
+    description:
+      'Also bring what the selected packages need, from the same source: the newest versions that fit. `exclude` and `architectures` hold for them, `sections` does not.',
+  }),
   remove_withdrawn: Type.Boolean({
     default: false,
     description: 'Delete packages that this mirror brought and that the source no longer offers.',

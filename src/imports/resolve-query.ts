@@ -32,18 +32,23 @@ export async function sourcesFor(
     .execute()
 }
 
-/** @param sources catalogs that are searched */
+/**
+ * @param sources catalogs that are searched
+ * @param mirrored source whose mirror asks: what it brought before is replaceable
+ */
 export function resolveIo(
   db: Db,
   { format, distribution }: Offered,
   sources: readonly SourceRow[],
+  mirrored: number | null = null,
 ): ResolveIo<CatalogRow> {
   const ids = sources.map(({ id }) => id)
   const archs = archsOf(format, distribution)
   return {
     async published(names) {
       const { rows } = await sql<PublishedOffer & { name: string }>`
-        select c.name, c.version, c.arch, c.multi_arch as "multiArch", p.name as package
+        select c.name, c.version, c.arch, c.multi_arch as "multiArch", p.name as package,
+          p.import_method = 'mirror' and p.source_id is not distinct from ${mirrored}::bigint as replaceable
         from capabilities c join packages p on p.id = c.package_id
         where c.distribution = ${distribution.codename} and c.name = any(${[...names]}::text[])`.execute(db)
       const offers = new Map<string, PublishedOffer[]>()

@@ -12,6 +12,8 @@ interface Sample {
   needs?: string[]
   /** `name [= version]` */
   provides?: string[]
+  /** published, and a package of the catalog takes its place */
+  replaceable?: boolean
 }
 
 const RELEASES: Record<FormatId, (version: string) => string> = {
@@ -50,18 +52,18 @@ function candidateOf(id: FormatId, { name, version = '1', arch, needs = [], prov
 
 async function closure(id: FormatId, root: Sample, catalog: Sample[], published: Sample[] = []) {
   const rows = [root, ...catalog].map((sample) => candidateOf(id, sample))
-  const there = published.map((sample) => candidateOf(id, sample))
+  const there = published.map((sample) => ({ ...candidateOf(id, sample), replaceable: sample.replaceable ?? false }))
   const queries = { published: 0, candidates: 0 }
   const { needed, missing } = await resolve([rows[0]!], targetOf(id), {
     published: async (names) => {
       queries.published++
       const found = new Map<string, PublishedOffer[]>()
-      for (const { name, version, arch, provides } of there)
+      for (const { name, version, arch, provides, replaceable } of there)
         for (const offer of [{ name, version }, ...provides])
           if (names.includes(offer.name))
             found.set(offer.name, [
               ...(found.get(offer.name) ?? []),
-              { version: offer.version ?? null, arch, package: name },
+              { version: offer.version ?? null, arch, package: name, replaceable },
             ])
       return found
     },
@@ -97,6 +99,20 @@ describe.each(FORMATS)('%s', (format) => {
           published: [{ name: 'lib' }],
           needed: ['lib-2'],
         },
+      },
+    ],
+    [
+      'a replaceable package makes room for the newest one',
+      {
+        ...{ root: app('lib'), catalog: [{ name: 'lib', version: '2' }], needed: ['lib-2'] },
+        published: [{ name: 'lib', replaceable: true }],
+      },
+    ],
+    [
+      'a replaceable package meets what no catalog meets',
+      {
+        ...{ root: app('lib < 2'), catalog: [{ name: 'lib', version: '2' }] },
+        published: [{ name: 'lib', replaceable: true }],
       },
     ],
     [

@@ -1,5 +1,5 @@
 // What a package of a catalog needs and a distribution does not have: the closure of its strong requirements.
-import type { Relation, Requirement } from '../domain/package.ts'
+import type { Requirement } from '../domain/package.ts'
 import { reachOf, type Reach } from '../formats/architectures.ts'
 import { satisfies, unsatisfied, type Offer, type Offers } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
@@ -17,6 +17,8 @@ export type Candidate = Pick<
 /** What is published under a name, and by which package. */
 export interface PublishedOffer extends Offer {
   package: string
+  /** a package of the catalogs that meets the requirement takes its place */
+  replaceable?: boolean
 }
 
 export interface ResolveIo<C extends Candidate> {
@@ -65,6 +67,7 @@ export async function resolve<C extends Candidate>(
   const { versions } = target.format
   const result: Resolution<C> = { needed: [], met: [], missing: [], isCut: false }
   const published = new Map<string, readonly PublishedOffer[]>()
+  const staying = { get: (name: string) => published.get(name)?.filter(({ replaceable }) => !replaceable) }
   const candidates = new Map<string, readonly C[]>()
   const chosen = createOffers()
   const met = new Set<string>()
@@ -83,7 +86,7 @@ export async function resolve<C extends Candidate>(
     await load(names, published, (unknown) => io.published(unknown))
     const wanted = open.flatMap(({ node, reach }) => {
       noteMet(node, reach)
-      return openOf(node, joined(published, chosen.offers), reach).map((requirement) => ({ node, reach, requirement }))
+      return openOf(node, joined(staying, chosen.offers), reach).map((requirement) => ({ node, reach, requirement }))
     })
     await load(namesOf(wanted.map(({ requirement }) => requirement)), candidates, async (unknown) =>
       byName(await io.candidates(unknown), unknown),
@@ -91,10 +94,10 @@ export async function resolve<C extends Candidate>(
     const next: C[] = []
     for (const { node, reach, requirement } of wanted) {
       // Another requirement of this level may have brought what meets it.
-      if (requirement.anyOf.some((relation) => isMetBy(chosen.offers, relation, reach))) continue
+      if (isMetBy(chosen.offers, requirement, reach)) continue
       const candidate = bestFor(requirement, reach)
       if (candidate) next.push(choose(candidate, node.name))
-      else if (!missing.has(requirement.text)) {
+      else if (!missing.has(requirement.text) && !isMetBy(published, requirement, reach)) {
         missing.add(requirement.text)
         result.missing.push({ text: requirement.text, neededBy: node.name })
       }
@@ -108,8 +111,8 @@ export async function resolve<C extends Candidate>(
     return unsatisfied({ ...node, files: [] }, offers, versions, reach)
   }
 
-  function isMetBy(offers: Offers, relation: Relation, reach: Reach): boolean {
-    return offers.get(relation.name)?.some((offer) => satisfies(relation, offer, versions, reach)) ?? false
+  function isMetBy(offers: Offers, { anyOf }: Requirement, reach: Reach): boolean {
+    return anyOf.some((relation) => offers.get(relation.name)?.some((one) => satisfies(relation, one, versions, reach)))
   }
 
   function noteMet(node: C, reach: Reach): void {
@@ -149,7 +152,7 @@ export async function resolve<C extends Candidate>(
 }
 
 /** What a package offers: itself, and what it provides. */
-function offersOf({ name, version, arch, provides }: Candidate): [string, Offer][] {
+export function offersOf({ name, version, arch, provides }: Candidate): [string, Offer][] {
   return [
     [name, { version, arch }],
     ...provides.map((one): [string, Offer] => [one.name, { version: one.version ?? null, arch }]),
@@ -184,7 +187,8 @@ async function load<T>(
   for (const name of unknown) known.set(name, found.get(name) ?? [])
 }
 
-function byName<C extends Candidate>(rows: readonly C[], names: readonly string[]): Map<string, C[]> {
+/** The rows under each of these names that they have or provide. */
+export function byName<C extends Candidate>(rows: readonly C[], names: readonly string[]): Map<string, C[]> {
   const wanted = new Set(names)
   const found = new Map<string, C[]>()
   for (const row of rows) {

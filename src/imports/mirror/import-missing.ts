@@ -9,6 +9,7 @@ import { createRunLimits, type StopReason } from './limits.ts'
 import { missing, wholeRows } from './missing.ts'
 import type { Mirror } from './mirrors.ts'
 import type { Refusals } from './refusals.ts'
+import type { Selecting } from './select.ts'
 import { COUNTED, cursorOf, doneCount, rangesLeft, type MirrorProgress, type Place } from './progress.ts'
 
 /** Results between two saves of the cursor. */
@@ -25,6 +26,12 @@ export interface ImportMissingDeps {
   freeBytes(): Promise<number>
 }
 
+interface MissingOptions extends Pick<Selecting, 'dependencies'> {
+  by: string
+  limit: number | null
+  refusals: Refusals
+}
+
 /**
  * Keeps `progress` up to date and saves it as the cursor.
  * @param limit lowers `mirror.max_packages_per_run`
@@ -35,7 +42,7 @@ export async function importMissing(
   mirror: Mirror,
   context: TaskContext,
   progress: MirrorProgress,
-  { by, limit, refusals }: { by: string; limit: number | null; refusals: Refusals },
+  { by, limit, refusals, dependencies }: MissingOptions,
 ): Promise<StopReason | null> {
   const { db } = deps
   const { source } = mirror
@@ -54,7 +61,7 @@ export async function importMissing(
     for (const { wrapped, ...range } of rangesLeft(progress)) {
       let name = range.after
       reached = { after: name, wrapped }
-      for await (const { missing: rows } of missing(db, mirror, range, refusals))
+      for await (const { missing: rows } of missing(db, mirror, range, refusals, { dependencies }))
         for await (const entry of wholeRows(db, source.id, rows)) {
           if (entry.name !== name) reached = { after: name, wrapped }
           name = entry.name

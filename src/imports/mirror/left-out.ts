@@ -56,9 +56,8 @@ export async function leftOut(
 ): Promise<LeftOut[]> {
   const taken =
     selection.architectures.length > 0 ? selection.architectures : archsOf(target.format, target.distribution)
-  const where = sql.join(conditions(selection, { after: null, upTo: null }), sql` and `)
   const { rows } = await sql<{ arch: string; n: number }>`select arch, count(*)::int as n from catalog
-    where source_id = ${source.id} and ${where} and arch <> all(${taken}::text[])
+    where source_id = ${source.id} and ${conditions(selection)} and arch <> all(${taken}::text[])
     group by arch order by n desc, arch limit ${MOST_ARCHITECTURES}`.execute(db)
   const by = selection.architectures.length > 0 ? 'the selection' : target.distribution.codename
   return rows.map(({ arch, n }) => ({

@@ -1,4 +1,5 @@
 // Who changes what is mirrored, when two people do.
+import { sql } from 'kysely'
 import Value from 'typebox/value'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
@@ -16,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => database?.close())
 
-test('a selection that somebody else replaced meanwhile is not replaced, and two at once do not both pass', async () => {
+test('a selection that somebody else replaced meanwhile is not replaced, two at once do not both pass, and one of an older build has the defaults', async () => {
   const { db } = database
   const source = await db
     .insertInto('sources')
@@ -49,4 +50,9 @@ test('a selection that somebody else replaced meanwhile is not replaced, and two
   await put('c', row)
   await expect(put('d', row)).rejects.toMatchObject({ code: 'changed_meanwhile' })
   expect((await mirrors.find(String(source.id))).selection.globs).toEqual(['c'])
+
+  // As an older build stored it.
+  await sql`update mirrors set selection = selection - 'with_dependencies'`.execute(db)
+  expect((await mirrors.find(String(source.id))).selection).toEqual(selectionOf({ globs: ['c'] }))
+  expect((await mirrors.all())[0]?.row?.selection).toEqual(selectionOf({ globs: ['c'] }))
 })

@@ -1,7 +1,7 @@
 // What is mirrored of each source: its selection and the distribution that takes the packages.
 import type { Origin } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/caller.ts'
-import type { MirrorSelection } from '../../domain/mirror-selection.ts'
+import { selectionOf, type MirrorSelection } from '../../domain/mirror-selection.ts'
 import { invalidField, Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Offered } from '../../formats/format.ts'
@@ -109,7 +109,8 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
     isEnabled,
     preview,
     async all() {
-      const rows = new Map((await db.selectFrom('mirrors').selectAll().execute()).map((row) => [row.source_id, row]))
+      const stored = await db.selectFrom('mirrors').selectAll().execute()
+      const rows = new Map(stored.map((row) => [row.source_id, { ...row, selection: selectionOf(row.selection) }]))
       return (await deps.sources.all()).map((source) => {
         const row = rows.get(source.id) ?? null
         return { source, row, enabled: isEnabled(source, row) }
@@ -119,7 +120,12 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
       const source = await deps.sources.find(id)
       const row = await rowOf(source.id)
       if (!row) throw notMirrored(source)
-      return { source, row, selection: row.selection, target: openDistribution(registry, row.distribution) }
+      return {
+        source,
+        row,
+        selection: selectionOf(row.selection),
+        target: openDistribution(registry, row.distribution),
+      }
     },
     async put(id, fields, by, origin, check) {
       const mirror = await preview(id, fields)
@@ -136,9 +142,9 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
           .execute()
       })
       const { distribution, enabled } = mirror.row
-      const { keep_latest, remove_withdrawn } = mirror.selection
+      const { keep_latest, with_dependencies, remove_withdrawn } = mirror.selection
       await recorded(mirror.source, `mirrored into ${distribution}`, by, origin, {
-        mirror: { distribution, enabled, keep_latest, remove_withdrawn },
+        mirror: { distribution, enabled, keep_latest, with_dependencies, remove_withdrawn },
       })
       return { ...mirror, row: { ...mirror.row, updated_by: by.name } }
     },

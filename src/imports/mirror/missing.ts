@@ -4,10 +4,8 @@ import type { CatalogRow } from '../../store/tables.ts'
 import { compareWithRecords, type Standing } from './compare.ts'
 import type { Mirror } from './mirrors.ts'
 import type { Refusal, Refusals } from './refusals.ts'
-import { selected, type NameRange, type Selected, type Selecting } from './select.ts'
+import { inPieces, selected, type NameRange, type Selected, type Selecting } from './select.ts'
 
-/** Packages that are compared together. */
-const TOGETHER = 200
 /** Rows of the catalog that are read as a whole together: some have hundreds of relations. */
 const WHOLE = 20
 
@@ -23,27 +21,25 @@ export async function* missing(
   { source, selection, target }: Mirror,
   range: NameRange,
   refusals: Pick<Refusals, 'among'>,
-  onRefused: Selecting['onRefused'] = () => {},
+  more: Pick<Selecting, 'dependencies' | 'onRefused'> = {},
 ): AsyncGenerator<Found, void> {
-  for await (const batch of selected({ db, sourceId: source.id, selection, target, onRefused }, range))
-    for (let at = 0; at < batch.length; at += TOGETHER) {
-      const piece = batch.slice(at, at + TOGETHER)
-      const refused = await refusals.among(piece)
-      const standings = await compareWithRecords(db, target, piece, refused)
-      const those = (standing: Standing) => piece.filter((_, index) => standings[index] === standing)
-      yield {
-        missing: those('missing'),
-        conflicting: those('conflict'),
-        refused: those('refused').map((one) => ({ one, refusal: refused.get(one.digest) as Refusal })),
-      }
+  for await (const piece of inPieces(selected({ db, sourceId: source.id, selection, target, ...more }, range))) {
+    const refused = await refusals.among(piece)
+    const standings = await compareWithRecords(db, target, piece, refused)
+    const those = (standing: Standing) => piece.filter((_, index) => standings[index] === standing)
+    yield {
+      missing: those('missing'),
+      conflicting: those('conflict'),
+      refused: those('refused').map((one) => ({ one, refusal: refused.get(one.digest) as Refusal })),
     }
+  }
 }
 
 /** Their rows as a whole, in the same order; those that a sync removed meanwhile are left out. */
 export async function* wholeRows(
   db: Db,
   sourceId: number,
-  rows: readonly Selected[],
+  rows: readonly Pick<Selected, 'path'>[],
 ): AsyncGenerator<CatalogRow, void> {
   for (let at = 0; at < rows.length; at += WHOLE) {
     const paths = rows.slice(at, at + WHOLE).map(({ path }) => path)

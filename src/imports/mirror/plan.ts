@@ -13,13 +13,12 @@ import type { Mirror } from './mirrors.ts'
 import { previewPolicy, type Preview } from './policy-preview.ts'
 import { createRefusals, type Refusal } from './refusals.ts'
 import { reservedPaths } from './reserved.ts'
-import { selected, type Selected } from './select.ts'
+import { inPieces, selected, type Selected } from './select.ts'
+import { dependenciesOf, type Dependencies } from './with-dependencies.ts'
 import { withdrawn } from './withdrawn.ts'
 
 /** Packages that each list names. */
 const MOST_NAMED = 200
-/** Packages that are compared and matched together. */
-const TOGETHER = 200
 
 interface Named {
   name: string
@@ -45,8 +44,13 @@ export interface MirrorPlan {
   left_out: LeftOut[]
   not_carried: NotCarried[]
   unmatched: Unmatched
+  /**
+   * How many of the selected and of the missing packages come only because others need them, and what nothing here or in
+   * the source meets; null for a selection without dependencies.
+   */
+  dependencies: (Pick<Dependencies, 'unresolved' | 'truncated'> & { selected: number; missing: number }) | null
   /** the first missing packages */
-  packages: (Named & { size_bytes: number; action: PolicyAction; findings: number })[]
+  packages: (Named & { size_bytes: number; action: PolicyAction; findings: number; needed_by: string | null })[]
   conflicting: Named[]
   reserved_packages: Named[]
   refused_packages: (Named & { code: string; detail: string | null; refused_at: string })[]
@@ -82,6 +86,7 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
     ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, refused: 0, reserved: 0, missing_bytes: 0 },
     ...{ left_out: await leftOut(deps.db, mirror), not_carried: source.not_carried ?? [] },
     unmatched: await unmatched(deps.db, mirror),
+    dependencies: null,
     packages: [],
     conflicting: [],
     reserved_packages: [],
@@ -99,8 +104,13 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
   const canScanMalware = await deps.canScanMalware()
   const refusals = await createRefusals(deps.db, mirror, settings, deps.clock.now())
   const unfit = createRefusedCount()
+  const needed = await dependenciesOf(deps.db, mirror, refusals, signal)
+  if (needed) {
+    const { paths, unresolved, truncated } = needed
+    plan.dependencies = { selected: paths.size, missing: 0, unresolved, truncated }
+  }
   const selecting = { db: deps.db, sourceId: source.id, selection, target, onRefused: unfit.note }
-  const all = selected(selecting, { after: null, upTo: null })
+  const all = selected({ ...selecting, dependencies: needed?.paths }, { after: null, upTo: null })
   for await (const batch of inPieces(all)) {
     signal?.throwIfAborted()
     const refused = await refusals.among(batch)
@@ -112,7 +122,7 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
     name(plan.reserved_packages, absent.filter(({ path }) => reserved.has(path)).map(namesOf))
     const missing = absent.filter(({ path }) => !reserved.has(path))
     const previews = await previewPolicy(deps.matcher, target, missing, settings, deps.clock.now(), canScanMalware)
-    missing.forEach((one, index) => addMissing(plan, one, previews[index]!))
+    missing.forEach((one, index) => addMissing(plan, one, previews[index]!, needed?.paths.get(one.path) ?? null))
     name(
       plan.refused_packages,
       batch
@@ -145,11 +155,17 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
   }
 }
 
-function addMissing(plan: MirrorPlan, one: Selected, { action, unscanned, findings }: Preview): void {
+function addMissing(
+  plan: MirrorPlan,
+  one: Selected,
+  { action, unscanned, findings }: Preview,
+  neededBy: string | null,
+): void {
+  if (plan.dependencies && neededBy !== null) plan.dependencies.missing++
   plan.missing_bytes += one.size_bytes
   plan.policy.actions[action]++
   if (unscanned) plan.policy.unscanned++
-  name(plan.packages, [{ ...namesOf(one), size_bytes: one.size_bytes, action, findings }])
+  name(plan.packages, [{ ...namesOf(one), size_bytes: one.size_bytes, action, findings, needed_by: neededBy }])
   if (action === 'block') name(plan.policy.blocked, [{ ...namesOf(one), findings }])
   if (action === 'review') name(plan.policy.held, [{ ...namesOf(one), findings }])
 }
@@ -164,8 +180,3 @@ const withRefusal = (one: Selected, { code, detail, refused_at: at }: Refusal) =
 })
 
 const namesOf = ({ name, version, arch }: Named): Named => ({ name, version, arch })
-
-async function* inPieces(batches: AsyncIterable<Selected[]>): AsyncGenerator<Selected[], void> {
-  for await (const batch of batches)
-    for (let at = 0; at < batch.length; at += TOGETHER) yield batch.slice(at, at + TOGETHER)
-}

@@ -25,6 +25,9 @@ export interface MirrorProgress {
   total: number | null
   /** packages that were refused before and are not fetched; absent in the cursor of an older build */
   refused?: number
+  /** of the missing packages those that selected ones need, and needs that nothing meets; absent as `refused` is */
+  dependencies?: number
+  unresolved?: number
   elapsed_ms: number
   /** the name after which the run began */
   from: string | null

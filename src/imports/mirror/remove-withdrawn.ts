@@ -1,9 +1,11 @@
 // Reports what upstream withdrew, and deletes it where the mirror says so.
 import type { TaskContext } from '../../domain/tasks.ts'
+import { neededAmong } from '../../gate/needed.ts'
 import type { DeleteIds } from '../../intake/delete-packages.ts'
+import type { ChooseRecords } from '../../records/delete-records.ts'
 import type { Db } from '../../store/db.ts'
 import type { Mirror } from './mirrors.ts'
-import { countWithdrawn, withdrawn } from './withdrawn.ts'
+import { countWithdrawn, withdrawn, type Withdrawn } from './withdrawn.ts'
 
 /** Withdrawn packages that the lines name. */
 const MOST_NAMED = 50
@@ -20,17 +22,23 @@ export interface RemoveWithdrawnDeps {
   deleteIds: DeleteIds
 }
 
+/** What was kept may go once what needed it is gone; a package in a later page may have. */
+const MOST_PASSES = 5
+
 /**
  * Deletes what is published or under review. What was quarantined or rejected stays: without its record, a person's
- * decision would be forgotten. An empty catalog removes nothing: no upstream withdraws everything on purpose.
+ * decision would be forgotten. A mirror with dependencies also keeps what a published package needs: its newer version may
+ * be held, or another package may need the older one. An empty catalog removes nothing: no upstream withdraws everything on purpose.
  * @returns also whether it kept what it should delete, because there is too much of it
  */
 export async function removeWithdrawn(
-  { db, deleteIds }: RemoveWithdrawnDeps,
+  deps: RemoveWithdrawnDeps,
   mirror: Mirror,
   by: string,
-  { line, signal }: Pick<TaskContext, 'line' | 'signal'>,
+  context: Pick<TaskContext, 'line' | 'signal'>,
 ): Promise<{ found: number; removed: number; keptAll: boolean }> {
+  const { db } = deps
+  const { line, signal } = context
   const { source, selection } = mirror
   const wanted = selection.remove_withdrawn && source.pkg_count > 0
   const counts = wanted ? await countWithdrawn(db, mirror) : { brought: 0, gone: 0 }
@@ -39,18 +47,61 @@ export async function removeWithdrawn(
     line(
       `${source.name} no longer offers ${counts.gone} of ${counts.brought} packages: more than remove_at_most_percent, so none is deleted`,
     )
-  const removes = wanted && !keptAll
   let found = 0
-  let removed = 0
   for await (const rows of withdrawn(db, mirror)) {
     signal.throwIfAborted()
     for (const { name, version, arch } of rows)
       if (found++ < MOST_NAMED) line(`${source.name} no longer offers ${name} ${version} (${arch})`)
-    if (!removes) continue
-    const ids = rows.filter(({ status }) => status === 'published' || status === 'pending_review').map(({ id }) => id)
-    if (ids.length === 0) continue
-    const reason = { withdrawn_from: source.id }
-    removed += (await deleteIds(ids, by, { ip: null, requestId: null }, reason)).length
   }
+  let removed = 0
+  if (wanted && !keptAll)
+    for (let pass = 1; pass <= MOST_PASSES; pass++) {
+      const { gone, kept } = await removeOnce(deps, mirror, by, signal)
+      removed += gone
+      if (gone > 0 && kept.length > 0 && pass < MOST_PASSES) continue
+      for (const why of kept.slice(0, MOST_NAMED)) line(why)
+      break
+    }
   return { found, removed, keptAll }
+}
+
+/** @returns how many were deleted, and a sentence for each that stays because it is needed */
+async function removeOnce(
+  { db, deleteIds }: RemoveWithdrawnDeps,
+  mirror: Mirror,
+  by: string,
+  signal: AbortSignal,
+): Promise<{ gone: number; kept: string[] }> {
+  const { source, selection, target } = mirror
+  const kept: string[] = []
+  let gone = 0
+  for await (const rows of withdrawn(db, mirror)) {
+    signal.throwIfAborted()
+    const old = rows.filter(({ status }) => status === 'published' || status === 'pending_review')
+    const before = await revisionOf(db, mirror)
+    const needed = await neededAmong(db, target, selection.with_dependencies ? old.map(idOf) : [])
+    for (const one of old) {
+      const need = needed.get(one.id)
+      if (need)
+        kept.push(
+          `${one.name} ${one.version} (${one.arch}) stays: ${need.name} ${need.version} needs ${need.requirement}`,
+        )
+    }
+    const ids = old.map(idOf).filter((id) => !needed.has(id))
+    if (ids.length === 0) continue
+    // What arrived since may need one of them: then they stay until the next run.
+    const choose: ChooseRecords = async (tx, found) =>
+      !selection.with_dependencies || (await revisionOf(tx, mirror)) === before ? found : []
+    const reason = { withdrawn_from: source.id }
+    gone += (await deleteIds(ids, by, { ip: null, requestId: null }, reason, choose)).length
+  }
+  return { gone, kept }
+}
+
+const idOf = ({ id }: Withdrawn) => id
+
+async function revisionOf(db: Db, { target }: Mirror): Promise<number> {
+  const { codename } = target.distribution
+  const row = db.selectFrom('distributions').select('revision').where('codename', '=', codename)
+  return (await row.executeTakeFirstOrThrow()).revision
 }

@@ -15,6 +15,7 @@ import { cursorOf, doneCount, progressOf, type MirrorCounts, type MirrorProgress
 import { createRefusals, forgetRefusals, type Refusals } from './refusals.ts'
 import { removeWithdrawn, type RemoveWithdrawnDeps } from './remove-withdrawn.ts'
 import type { Selected } from './select.ts'
+import { dependenciesOf, type Dependencies } from './with-dependencies.ts'
 
 export const MIRROR = 'mirror'
 
@@ -49,6 +50,10 @@ export interface MirrorResult extends MirrorCounts {
   removed: number
   /** packages that were not fetched, because the gate refused the same bytes under the same rules */
   refused: number
+  /** of the packages that were missing when the run began, those that selected ones need */
+  dependencies: number
+  /** what selected packages need and neither the source nor the distribution has */
+  unresolved: number
 }
 
 /** The task of one source; its key is the id of the source. */
@@ -110,23 +115,29 @@ async function mirrorOnce(
   const mirror = await deps.mirrors.find(context.key)
   const { source, row, target } = mirror
   const refusals = await createRefusals(deps.db, mirror, deps.settings(), deps.clock.now())
+  const dependencies = await dependenciesOf(deps.db, mirror, refusals, context.signal)
   if (progress.total === null) {
     await forgetRefusals(deps.db, source.id, deps.clock.now())
     const { max_packages_per_run: most } = deps.settings().mirror
     progress.from = row.continue_after
     progress.place = { after: progress.from, wrapped: false }
-    const found = await countMissing(deps.db, mirror, refusals, context)
+    const found = await countMissing(deps.db, mirror, refusals, context, dependencies)
     progress.total = Math.min(found.missing, most, limit ?? most)
     progress.refused = found.refused
+    progress.dependencies = found.dependencies
+    progress.unresolved = dependencies?.unresolved.total ?? 0
     await context.save(cursorOf(progress))
     context.line(`${progress.total} packages to import`, { done: 0, total: progress.total })
+    if (dependencies) tellOf(dependencies, found.dependencies, mirror, context)
     const { total, names } = await unmatched(deps.db, mirror)
     if (total > 0)
       context.line(`the source has nothing for ${total} of the names: ${names.slice(0, MOST_NAMED).join(', ')}`)
     for (const { detail } of [...(await leftOut(deps.db, mirror)), ...found.unfit])
       context.line(`not imported: ${detail}`)
   }
-  const stopped = early ?? (await importMissing(deps, mirror, context, progress, { by, limit, refusals }))
+  const stopped =
+    early ??
+    (await importMissing(deps, mirror, context, progress, { by, limit, refusals, dependencies: dependencies?.paths }))
   await deps.mirrors.continueAfter(source.id, stopped === null ? null : progress.place.after)
   if (stopped !== null) context.line(`the run ends early: ${stopped} is reached; the next run continues`)
   const { found, removed, keptAll } = await removeWithdrawn(deps, mirror, by, context)
@@ -136,6 +147,7 @@ async function mirrorOnce(
     ...{ done_count: doneCount(progress.counts), error_count: progress.counts.error },
     stopped: stopped ?? (keptAll ? 'remove_at_most_percent' : null),
     ...{ withdrawn: found, removed, refused: progress.refused ?? 0 },
+    ...{ dependencies: progress.dependencies ?? 0, unresolved: progress.unresolved ?? 0 },
   }
 }
 
@@ -145,22 +157,39 @@ async function countMissing(
   mirror: Mirror,
   refusals: Refusals,
   { signal, line }: TaskContext,
-): Promise<{ missing: number; refused: number; unfit: LeftOut[] }> {
-  const count = { missing: 0, refused: 0 }
+  dependencies: Dependencies | null,
+): Promise<{ missing: number; refused: number; dependencies: number; unfit: LeftOut[] }> {
+  const count = { missing: 0, refused: 0, dependencies: 0 }
   const unfit = createRefusedCount()
+  const more = { dependencies: dependencies?.paths, onRefused: unfit.note }
   let named = 0
   const skip = ({ name, version, arch }: Selected, why: string, code: string) => {
     if (named++ < MOST_NAMED) line(`${name} ${version} (${arch}) is not imported: ${why}`, { code })
   }
-  for await (const found of missing(db, mirror, { after: null, upTo: null }, refusals, unfit.note)) {
+  for await (const found of missing(db, mirror, { after: null, upTo: null }, refusals, more)) {
     signal.throwIfAborted()
     count.missing += found.missing.length
+    count.dependencies += found.missing.filter(({ path }) => dependencies?.paths.has(path)).length
     count.refused += found.refused.length
     for (const one of found.conflicting) skip(one, 'the distribution has it with other bytes', 'duplicate_conflict')
     for (const { one, refusal } of found.refused)
       skip(one, `these bytes were refused before (${refusal.detail ?? refusal.code})`, refusal.code)
   }
   return { ...count, unfit: unfit.list() }
+}
+
+/** What cannot be met does not stop the run: another source may bring it, or nobody installs what needs it. */
+function tellOf(
+  { unresolved, truncated }: Dependencies,
+  coming: number,
+  { source, target }: Mirror,
+  { line }: TaskContext,
+): void {
+  if (coming > 0) line(`${coming} packages come because selected ones need them`)
+  for (const { name, needed_by: by } of unresolved.requirements.slice(0, MOST_NAMED))
+    line(`neither ${source.name} nor ${target.distribution.codename} has ${name}, which ${by} needs`)
+  if (unresolved.total > MOST_NAMED) line(`nor ${unresolved.total - MOST_NAMED} more`)
+  if (truncated) line('some packages need more packages than are followed')
 }
 
 async function recordEnd(audit: MirrorRunDeps['audit'], key: string, by: string, result: MirrorResult): Promise<void> {

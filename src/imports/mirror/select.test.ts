@@ -10,7 +10,7 @@ import { likePattern, selected, type NameRange } from './select.ts'
 
 const ALL: MirrorSelection = {
   ...{ names: [], globs: ['*'], exclude: [], sections: [], architectures: [] },
-  ...{ keep_latest: 1, remove_withdrawn: false, remove_at_most_percent: 5 },
+  ...{ keep_latest: 1, with_dependencies: false, remove_withdrawn: false, remove_at_most_percent: 5 },
 }
 /** name, version, arch, section */
 const ENTRIES: [string, string, string, string | null][] = [

@@ -8,6 +8,8 @@ import type { CatalogRow } from '../../store/tables.ts'
 
 /** Rows read in one query. */
 const PAGE = 1000
+/** Packages that are compared together. */
+const TOGETHER = 200
 
 /** A selected package, without the parts of its row that grow. */
 export type Selected = Pick<
@@ -28,6 +30,8 @@ export interface Selecting {
   sourceId: number
   selection: MirrorSelection
   target: Offered
+  /** paths of what selected packages need: these are selected too */
+  dependencies?: ReadonlyMap<string, unknown>
   /** learns of packages that are selected and that the distribution would refuse */
   onRefused?(why: string): void
 }
@@ -43,13 +47,19 @@ export interface NameRange {
  * architecture it takes the first.
  */
 export async function* selected(request: Selecting, range: NameRange): AsyncGenerator<Selected[], void> {
-  const { selection, target } = request
+  const { selection, target, dependencies } = request
   const ofName = createNewest(selection.keep_latest, target.format.versions.compare)
   let last: Selected | null = null
   for await (const page of pages(request, range)) {
     const batch: Selected[] = []
     for (const row of page) {
       if (last?.name !== row.name) batch.push(...ofName.take())
+      if (dependencies?.has(row.path)) {
+        // A dependency may be older than the newest version of its name.
+        batch.push(row)
+        last = row
+        continue
+      }
       if (last && isSameVersion(last, row)) continue
       last = row
       const why = target.format.refusalListed?.(row, target.distribution) ?? null
@@ -86,10 +96,25 @@ function createNewest(most: number | null, compare: (a: string, b: string) => nu
 
 const isSameVersion = (a: Selected, b: Selected) => a.name === b.name && a.version === b.version && a.arch === b.arch
 
-async function* pages({ db, sourceId, selection, target }: Selecting, range: NameRange): AsyncGenerator<Selected[]> {
+/** The same packages, so many at a time that they can be compared together. */
+export async function* inPieces(batches: AsyncIterable<Selected[]>): AsyncGenerator<Selected[], void> {
+  for await (const batch of batches)
+    for (let at = 0; at < batch.length; at += TOGETHER) yield batch.slice(at, at + TOGETHER)
+}
+
+async function* pages(request: Selecting, { after: first, upTo }: NameRange): AsyncGenerator<Selected[]> {
+  const { db, sourceId, selection, target, dependencies } = request
   const { architectures } = selection
   const taken = architectures.length > 0 ? architectures : archsOf(target.format, target.distribution)
-  const where = sql.join([sql`arch = any(${taken}::text[])`, ...conditions(selection, range)], sql` and `)
+  const own = sql`arch = any(${taken}::text[]) and ${conditions(selection)}`
+  const where = sql.join(
+    [
+      dependencies?.size ? sql`(${own} or path = any(${[...dependencies.keys()]}::text[]))` : own,
+      ...(first === null ? [] : [sql`name > ${first}`]),
+      ...(upTo === null ? [] : [sql`name <= ${upTo}`]),
+    ],
+    sql` and `,
+  )
   let after: RawBuilder<unknown> = sql`true`
   for (;;) {
     const { rows } = await sql<Selected>`
@@ -106,18 +131,17 @@ async function* pages({ db, sourceId, selection, target }: Selecting, range: Nam
 }
 
 /** Of all that a selection says, but its architectures. */
-export function conditions({ names, globs, exclude, sections }: MirrorSelection, { after, upTo }: NameRange) {
+export function conditions({ names, globs, exclude, sections }: MirrorSelection): RawBuilder<unknown> {
   const like = (column: RawBuilder<unknown>, patterns: readonly string[]) =>
     sql`${column} like any(${patterns.map(likePattern)}::text[])`
   const name = sql`name`
-  return [
+  const all = [
     sql`true`,
     ...(names.length + globs.length > 0 ? [sql`(name = any(${names}::text[]) or ${like(name, globs)})`] : []),
     ...(sections.length > 0 ? [like(sql`section`, sections)] : []),
     ...(exclude.length > 0 ? [sql`not (${like(name, exclude)})`] : []),
-    ...(after === null ? [] : [sql`name > ${after}`]),
-    ...(upTo === null ? [] : [sql`name <= ${upTo}`]),
   ]
+  return sql.join(all, sql` and `)
 }
 
 /** A pattern of `*` and `?` as LIKE has it: https://www.postgresql.org/docs/15/functions-matching.html#FUNCTIONS-LIKE */

@@ -31,6 +31,7 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
   const [sections, setSections] = useState(given?.sections ?? [])
   const [architectures, setArchitectures] = useState(given?.architectures ?? [])
   const [kept, setKept] = useState<number | string>(given ? (given.keep_latest ?? '') : 1)
+  const [needed, setNeeded] = useState(given?.with_dependencies ?? false)
   const [removes, setRemoves] = useState(given?.remove_withdrawn ?? false)
   const [enabled, setEnabled] = useState(mirror?.enabled ?? true)
   const request = {
@@ -39,7 +40,7 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
       ...(distribution !== null && { distribution }),
       enabled,
       names: names.split(/[\s,]+/).filter(Boolean),
-      ...{ globs, exclude, sections, architectures, remove_withdrawn: removes },
+      ...{ globs, exclude, sections, architectures, with_dependencies: needed, remove_withdrawn: removes },
       keep_latest: kept === '' ? null : Number(kept),
       ...(given && { remove_at_most_percent: given.remove_at_most_percent }),
     },
@@ -117,6 +118,12 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
             allowDecimal={false}
             value={kept}
             onChange={setKept}
+          />
+          <Switch
+            label="With dependencies"
+            description="Also what the selected packages need, as far as the source has it."
+            checked={needed}
+            onChange={(event) => setNeeded(event.currentTarget.checked)}
           />
           <Switch
             label="Delete here what the source withdraws"

@@ -9,6 +9,7 @@ import { bytes, count, type Tone } from '../../parts/words.ts'
 
 type PlanAnswer = Answered<'GET /import/mirror/sources/{id}/plan'>
 type Named = PlanAnswer['conflicting'][number]
+type Coming = PlanAnswer['packages'][number]
 
 /** What the gate would do, by what the policy says of the known findings. */
 const POLICY: Record<'allow' | 'warn' | 'review' | 'block', { word: string; tone: Tone }> = {
@@ -30,6 +31,7 @@ export function Plan({ plan }: { plan: PlanAnswer }) {
           By the catalog as it was read last. Nothing was fetched. What only the files show (malware, components,
           signatures) is not known yet.
         </Text>
+        <Dependencies of={plan.dependencies} />
         {missing > 0 && <Policy policy={policy} />}
         {missing > 0 && (
           <Toned tone={limits.fits ? 'good' : 'bad'}>
@@ -41,7 +43,7 @@ export function Plan({ plan }: { plan: PlanAnswer }) {
             {`One run brings at most ${count(limits.packages_per_run, 'package')}, so this takes ${limits.runs} runs.`}
           </Text>
         )}
-        {packages.length > 0 && <Coming packages={packages} missing={missing} />}
+        {packages.length > 0 && <ComingRows packages={packages} missing={missing} />}
         <Refused plan={plan} />
         {plan.rejected > 0 && (
           <Text size="sm">{`${count(plan.rejected, 'package')} left out: a person rejected these bytes.`}</Text>
@@ -57,12 +59,38 @@ export function Plan({ plan }: { plan: PlanAnswer }) {
           packages={plan.conflicting}
         />
         <Listed
-          title={`${count(withdrawn.total, 'package')} here that the source no longer offers: ${withdrawn.removed ? 'the next run deletes them' : 'they stay'}`}
+          title={`${count(withdrawn.total, 'package')} here that the source no longer offers: ${withdrawn.removed ? `the next run deletes ${plan.dependencies ? 'those that nothing here needs' : 'them'}` : 'they stay'}`}
           total={withdrawn.total}
           packages={withdrawn.packages}
         />
       </Stack>
     </section>
+  )
+}
+
+function Dependencies({ of: dependencies }: { of: PlanAnswer['dependencies'] }) {
+  if (!dependencies) return null
+  const { selected, missing, unresolved, truncated } = dependencies
+  const { total, requirements } = unresolved
+  return (
+    <>
+      <Text size="sm">
+        {`${count(selected, 'package')} selected only because others need them; ${missing} of them would come.`}
+      </Text>
+      {truncated && <Text size="sm">Some packages need more packages than are followed.</Text>}
+      {total > 0 && (
+        <Folded title={`${count(total, 'need')} that neither the source nor the distribution meets`}>
+          <ul>
+            {requirements.map(({ name, needed_by: by }) => (
+              <li key={name}>
+                <span className="mono">{name}</span>, needed by <span className="mono">{by}</span>
+              </li>
+            ))}
+          </ul>
+          {total > requirements.length && <Text size="sm">{`The first ${requirements.length} of ${total}.`}</Text>}
+        </Folded>
+      )}
+    </>
   )
 }
 
@@ -79,7 +107,7 @@ function Policy({ policy: { actions, unscanned } }: { policy: PlanAnswer['policy
   )
 }
 
-function Coming({ packages, missing }: { packages: PlanAnswer['packages']; missing: number }) {
+function ComingRows({ packages, missing }: { packages: PlanAnswer['packages']; missing: number }) {
   return (
     <>
       <Rows
@@ -90,6 +118,9 @@ function Coming({ packages, missing }: { packages: PlanAnswer['packages']; missi
           { head: 'Package', cell: ({ name }) => name },
           { head: 'Version', cell: ({ version }) => <span className="mono">{version}</span> },
           { head: 'Arch', cell: ({ arch }) => arch },
+          ...(packages.some(({ needed_by: by }) => by !== null)
+            ? [{ head: 'Needed by', cell: ({ needed_by: by }: Coming) => by }]
+            : []),
           { head: 'Size', number: true, cell: ({ size_bytes: size }) => bytes(size) },
           { head: 'Findings', number: true, cell: ({ findings }) => findings },
           {

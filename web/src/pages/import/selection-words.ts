@@ -6,7 +6,8 @@ export type Selection = Answered<'GET /import/mirror/sources/{id}'>['selection']
 
 /** @param names how many whole names are selected; lists of mirrors leave the names themselves out */
 export function selectionInWords(selection: Omit<Selection, 'names'>, names: number): string {
-  const { globs, exclude, sections, architectures, keep_latest: kept, remove_withdrawn: removes } = selection
+  const { globs, exclude, sections, architectures, keep_latest: kept } = selection
+  const { with_dependencies: needed, remove_withdrawn: removes } = selection
   const everything = globs.includes('*')
   const what = everything
     ? ['every package']
@@ -17,6 +18,7 @@ export function selectionInWords(selection: Omit<Selection, 'names'>, names: num
     ...(exclude.length > 0 ? [`without ${some(exclude)}`] : []),
     ...(architectures.length > 0 ? [`for ${some(architectures)}`] : []),
     kept === null ? 'all versions' : kept === 1 ? 'the newest version' : `the newest ${kept} versions`,
+    ...(needed ? ['with dependencies'] : []),
     ...(removes ? ['deletes here what the source withdraws'] : []),
   ].join(', ')
 }
