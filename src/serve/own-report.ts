@@ -10,8 +10,8 @@ export interface OwnReport {
   read(): Promise<ListenerReport>
 }
 
-/** How often the event loop is looked at, in ms. It is a timer of libuv, which runs no JavaScript. */
-const RESOLUTION_MS = 20
+/** How often the event loop is looked at, in ms: by a timer of libuv, which wakes the process and runs no JavaScript. */
+const RESOLUTION_MS = 50
 
 export function createOwnReport(): OwnReport {
   const ports = new Map<string, Traffic>()

@@ -31,13 +31,17 @@ export function createTraffic(): Traffic {
   }
 
   return {
-    begin: () => void transfers++,
+    begin() {
+      transfers++
+    },
     end(status, bytes) {
       transfers--
       count(status, bytes)
     },
     unreadable: count,
-    refuse: () => void refused++,
+    refuse() {
+      refused++
+    },
     report: () => ({
       requests: Object.fromEntries([2, 3, 4, 5].map((digit) => [`${digit}xx`, requests[digit] ?? 0])),
       sentBytes,

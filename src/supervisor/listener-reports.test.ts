@@ -8,13 +8,16 @@ beforeEach(() => (reports = createListenerReports(2, 20)))
 
 /** A process that answers with its name, or not at all. */
 function follow(number: number, name: string | null) {
-  const [ready, exited] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()]
+  let isReady!: () => void
+  let ended!: (code: number) => void
+  const ready = new Promise<void>((resolve) => (isReady = resolve))
+  const exited = new Promise<number>((resolve) => (ended = resolve))
   let asked = 0
-  reports.follow(number, { ready: ready.promise, exited: exited.promise }, () => {
+  reports.follow(number, { ready, exited }, () => {
     asked++
     return name === null ? new Promise(() => {}) : Promise.resolve(name)
   })
-  return { ready: ready.resolve, exit: () => exited.resolve(0), asked: () => asked }
+  return { ready: isReady, exit: () => ended(0), asked: () => asked }
 }
 
 /** What happened to processes is known in the next turn of the event loop. */
