@@ -17,6 +17,8 @@ import { createLongWork } from './wiring/long-work.ts'
 import { createPublishing } from './wiring/publishing.ts'
 import type { RepositoryPorts } from './wiring/repository-listeners.ts'
 import { createReplicas } from './wiring/replicas.ts'
+import { createOwnReport } from './serve/own-report.ts'
+import type { KnownListener } from './supervisor/listener-reports.ts'
 import type { Restarts } from './supervisor/supervisor.ts'
 
 /** How long a stopping service waits for requests and transfers that are under way. With chores it ends within 20 s. */
@@ -41,12 +43,15 @@ export interface AppDeps extends Process {
   servedAt?: RepositoryPorts | null
   /** how often the parent has started processes again; null before it told, and where there is none */
   restarts?: () => Restarts | null
+  /** asks the parent about the processes that serve the repositories; left out where this one serves them */
+  listeners?: (() => Promise<readonly KnownListener[]>) | undefined
 }
 
 export async function createApp({
   overrides = {},
   servedAt = null,
   restarts = () => null,
+  listeners: elsewhere,
   ...process
 }: AppDeps): Promise<App> {
   const state: { notServing: 'starting' | 'draining' | null } = { notServing: 'starting' }
@@ -58,12 +63,14 @@ export async function createApp({
   const imports = await createImports(foundation, publishing, gate, overrides)
   const longWork = createLongWork(foundation, publishing, gate, imports, replicas, accounts)
   const counting = createDownloadCounting(foundation, publishing)
-  const incidents = { uncaught: () => process.uncaught?.counts() ?? null, restarts }
+  const report = createOwnReport()
+  const own = async () => [{ number: 1, restarts: 0, report: await report.read() }]
+  const incidents = { uncaught: () => process.uncaught?.counts() ?? null, restarts, listeners: elsewhere ?? own }
   const notServing = () => state.notServing
   const insight = createInsight(foundation, publishing, gate, longWork, replicas, counting, incidents, notServing)
   const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight, replicas, counting }
   const { server, routes } = await createApi(rooms, () => state.notServing !== 'draining')
-  const listeners = await createListeners(foundation, publishing, server, servedAt)
+  const listeners = await createListeners(foundation, publishing, server, servedAt, report)
 
   const { log, leader, settings, onError } = foundation
   const { engines, componentScan, crossCheck, refresh } = gate

@@ -4,9 +4,10 @@ import type { Clock } from './kernel/clock.ts'
 import type { Log } from './kernel/log.ts'
 import type { Uncaught } from './kernel/uncaught.ts'
 import { closed } from './closed.ts'
+import { createOwnReport } from './serve/own-report.ts'
 import type { PairAnswer } from './serve/pair-turns.ts'
 import { stopRequested } from './stop-requested.ts'
-import { createAsker } from './supervisor/questions.ts'
+import { answerQuestion, createAsker } from './supervisor/questions.ts'
 import { createRepositoryListeners } from './wiring/repository-listeners.ts'
 
 /** How long a stopping process waits for transfers that are under way. */
@@ -25,9 +26,15 @@ export interface RunListener {
 export async function runListener({ env, clock, log, uncaught, isChild }: RunListener): Promise<number> {
   const stopping = stopRequested({ isChild, fatal: uncaught.fatal })
   const parent = createAsker((message) => process.send?.(message))
-  process.on('message', (message) => parent.receive(message))
+  const report = createOwnReport()
+  process.on('message', (message) => {
+    parent.receive(message)
+    answerQuestion(message, report.read, (answer) => process.send?.(answer)).catch((error: unknown) =>
+      log.error({ err: error }, 'the parent got no report'),
+    )
+  })
   const listeners = await createRepositoryListeners({
-    ...{ env, clock, log },
+    ...{ env, clock, log, report },
     pairTurns: isChild ? (question) => parent.ask(question) as Promise<PairAnswer> : undefined,
   })
   const ports = await listeners.listen()

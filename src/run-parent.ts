@@ -1,6 +1,6 @@
 // The parent of a service of several processes. It distributes connections and keeps its children running; nothing else.
 import { fork, type ChildProcess } from 'node:child_process'
-import cluster, { type Worker } from 'node:cluster'
+import cluster from 'node:cluster'
 import { createServer } from 'node:net'
 import { constants } from 'node:os'
 import { closed } from './closed.ts'
@@ -12,7 +12,8 @@ import type { Uncaught } from './kernel/uncaught.ts'
 import { createPairTurns, type PairQuestion } from './serve/pair-turns.ts'
 import { stopRequested } from './stop-requested.ts'
 import type { Running } from './supervisor/kept-process.ts'
-import { answerQuestion } from './supervisor/questions.ts'
+import { createListenerReports, REPORT } from './supervisor/listener-reports.ts'
+import { answerQuestion, createAsker } from './supervisor/questions.ts'
 import { createSupervisor, type Restarts } from './supervisor/supervisor.ts'
 import { openPort } from './wiring/ports.ts'
 
@@ -44,38 +45,35 @@ export async function runParent({ env, log, uncaught, source, main, withApi }: R
   const givenUp = new Promise<number>((resolve) => (giveUp = resolve))
   let api: ChildProcess | null = null
   let restarts: Restarts = { api: 0, listener: 0 }
-  const tellRestarts = () => {
-    if (api?.connected) api.send({ restarts }, () => undefined)
-  }
+  const reports = createListenerReports(env.serveProcesses)
   const supervisor = createSupervisor({
     listeners: env.serveProcesses,
-    spawnListener() {
-      const worker = cluster.fork(forListener(source, ports))
-      worker.on('message', (message) => {
-        const answered = answerQuestion(
-          message,
-          (question) => pairTurns(question as PairQuestion),
-          (answer) => send(worker, answer),
-        )
-        answered.catch((error: unknown) => log.error({ err: error }, 'a listener got no answer'))
-      })
+    spawnListener(number) {
+      const worker = cluster.fork(forListener(source, ports)).process
+      const listener = createAsker((message) => send(worker, message))
+      worker.on('message', listener.receive)
+      answerTo(worker, log, (question) => pairTurns(question as PairQuestion))
       // node:cluster hands connections to a worker until its channel is closed, which it notices later than the end.
-      worker.process.once('exit', () => {
-        if (worker.process.connected) worker.process.disconnect()
+      worker.once('exit', () => {
+        if (worker.connected) worker.disconnect()
       })
-      return running(worker.process, worker)
+      const child = running(worker)
+      reports.follow(number, child, () => listener.ask(REPORT))
+      return child
     },
     spawnApi: withApi
       ? () => {
           api = fork(main, ['api', String(ports.apt), String(ports.rpm)], { env: source })
-          tellRestarts()
-          return running(api, api)
+          send(api, { restarts })
+          answerTo(api, log, reports.all)
+          return running(api)
         }
       : null,
     log,
-    onRestart(role) {
+    onRestart(role, number) {
       restarts = { ...restarts, [role]: restarts[role] + 1 }
-      tellRestarts()
+      if (role === 'listener') reports.countRestart(number)
+      if (api) send(api, { restarts })
     },
     onGivenUp: (code) => giveUp(code),
   })
@@ -139,14 +137,13 @@ function forListener(source: Source, ports: { apt: number; rpm: number }): Recor
 /** Variables of the operating system and of Node. */
 const SYSTEM_VARIABLES = /^(PATH|HOME|USER|TZ|LANG|LC_\w+|TMPDIR|NODE_\w+|MALLOC_\w+|UV_\w+)$/
 
-function running(child: ChildProcess, messages: ChildProcess | Worker): Running {
+function running(child: ChildProcess): Running {
   return {
     ready: new Promise((resolve) => {
       const isReady = (message: unknown) => {
         if (typeof message === 'object' && message !== null && 'ready' in message) resolve()
       }
-      // Both emit the same event; their declarations differ.
-      ;(messages as ChildProcess).on('message', isReady)
+      child.on('message', isReady)
     }),
     exited: new Promise((resolve) => {
       child.once('error', () => resolve(1))
@@ -156,7 +153,15 @@ function running(child: ChildProcess, messages: ChildProcess | Worker): Running 
   }
 }
 
-/** A listener that is gone needs no answer. */
-function send(worker: Worker, message: object): void {
-  if (worker.isConnected()) worker.send(message, () => undefined)
+function answerTo(child: ChildProcess, log: Log, answerOf: (question: unknown) => unknown): void {
+  child.on('message', (message) => {
+    answerQuestion(message, answerOf, (answer) => send(child, answer)).catch((error: unknown) =>
+      log.error({ err: error }, 'a child process got no answer'),
+    )
+  })
+}
+
+/** A process that is gone needs no message. */
+function send(child: ChildProcess, message: object): void {
+  if (child.connected) child.send(message, () => undefined)
 }

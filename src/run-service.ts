@@ -5,6 +5,8 @@ import { startFailure } from './kernel/start-error.ts'
 import type { Uncaught } from './kernel/uncaught.ts'
 import { stopRequested } from './stop-requested.ts'
 import { isOfDatabase } from './store/database-away.ts'
+import { PARENT_MS, REPORT, type KnownListener } from './supervisor/listener-reports.ts'
+import { askInTime, createAsker } from './supervisor/questions.ts'
 import { WAITS } from './supervisor/restarts.ts'
 import { isRestarts, type Restarts } from './supervisor/supervisor.ts'
 import type { Process } from './wiring/foundation.ts'
@@ -37,10 +39,15 @@ async function run({ servedAt, ...given }: RunService): Promise<number> {
   const tracing = await traced(given)
   const stopping = stopRequested({ isChild, fatal: given.uncaught.fatal })
   let restarts: Restarts | null = null
+  const parent = createAsker((message) => process.send?.(message))
   process.on('message', (message) => {
+    parent.receive(message)
     if (isRestarts(message)) ({ restarts } = message)
   })
-  const app = await createApp({ ...given, servedAt, restarts: () => restarts })
+  const listeners = isChild
+    ? askInTime(() => parent.ask(REPORT) as Promise<readonly KnownListener[]>, PARENT_MS)
+    : undefined
+  const app = await createApp({ ...given, servedAt, restarts: () => restarts, listeners })
   const running = (async () => {
     const ports = await app.listen()
     log.info({ ports, host: env.bindHost }, 'listening')

@@ -18,6 +18,7 @@ test('a scrape asks each source once, and what fails or hangs has no sample and 
     downloads: async () => [],
     uncaught: () => null,
     restarts: () => null,
+    listeners: async () => [],
     probes: () => ask('probes', { critical: { pool: { ok: false } } }),
     room: () => ask('room', { pool: { freeBytes: 1, totalBytes: 2 } }),
     isLeader: () => true,

@@ -5,6 +5,7 @@ import { SEVERITY_KEYS, type SeverityKey } from '../domain/finding.ts'
 import { inTime } from '../kernel/in-time.ts'
 import { DatabaseAway } from '../store/database-away.ts'
 import type { DriftReport } from './health.ts'
+import { addListenerMetrics, type ListenerSources } from './listener-metrics.ts'
 import { addStateMetrics, type StateSources } from './state-metrics.ts'
 
 export interface Totals {
@@ -23,7 +24,7 @@ export interface Metrics {
 }
 
 /** Read at each scrape; null is unknown, which gives no sample. */
-export interface MetricSources extends StateSources {
+export interface MetricSources extends StateSources, ListenerSources {
   totals(): Promise<Totals>
   antivirusUpdatedAt(): Promise<number | null>
   advisoriesAgeSeconds(): Promise<number | null>
@@ -176,6 +177,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     registers,
   })
   addStateMetrics(registry, sources)
+  addListenerMetrics(registry, sources)
   // Memory, processor time, descriptors, event loop and garbage collection of this process.
   collectDefaultMetrics({ register: registry })
   guardCollectors(registry, sources.onError)

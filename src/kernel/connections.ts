@@ -68,11 +68,15 @@ export function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1
 }
 
-/** @param fail ends a request whose code threw where nothing caught it; without it the connection is closed */
+/**
+ * @param fail ends a request whose code threw where nothing caught it; without it the connection is closed
+ * @param onOverrun called when a client sends more requests at once than may wait: the rest is dropped
+ */
 export function createConnections(
   server: Server,
   handle: Handler,
   fail: (request: IncomingMessage, response: ServerResponse) => void = ({ socket }) => socket.destroy(),
+  onOverrun: () => void = () => {},
 ): Connections {
   const open = new Map<Socket, Connection>()
   const turns = createTurns()
@@ -120,6 +124,7 @@ export function createConnections(
   const refuseMore = (connection: Connection): void => {
     connection.waiting.at(-1)?.[1].setHeader('Connection', 'close')
     connection.overrun = true
+    onOverrun()
   }
 
   return {

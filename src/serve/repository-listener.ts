@@ -16,6 +16,7 @@ import { createObjectAnswers, type ObjectAnswersDeps } from './object-answers.ts
 import { locate, type Located, type Refused } from './request-path.ts'
 import { createPairTurns, type PairTurns } from './pair-turns.ts'
 import { createSignedPairs } from './signed-pairs.ts'
+import { createTraffic, type Traffic } from './traffic.ts'
 
 export interface RepositoryListener {
   /** @returns the port in use, also when `port` is 0 */
@@ -54,6 +55,8 @@ export interface RepositoryListenerDeps {
   pairTurns?: PairTurns
   /** where packages are that the tree names by a link to an object */
   objects?: ObjectAnswersDeps | null
+  /** what it counts; left out where nobody asks */
+  traffic?: Traffic
   memory?: MemoryLimits
   timeouts?: ListenerTimeouts
 }
@@ -80,6 +83,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     log,
     clientAddress = socketAddress,
     setup = () => null,
+    traffic = createTraffic(),
     memory = DEFAULT_MEMORY,
     timeouts = TIMEOUTS,
   } = deps
@@ -111,6 +115,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     } catch (error) {
       fail(exchange, error)
     }
+    traffic.begin()
     return () => record(exchange, address)
   }
 
@@ -170,12 +175,15 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   }
 
   const record = ({ request, response, progress }: Exchange, address: string): void => {
+    // nginx's status for a client that disconnected before the response began
+    const status = response.headersSent ? response.statusCode : 499
+    const bytes = progress.bytes + (response.writableFinished ? progress.lastBytes : 0)
+    traffic.end(status, bytes)
     accessLog.record({
       address,
       request: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
-      // nginx's status for a client that disconnected before the response began
-      status: response.headersSent ? response.statusCode : 499,
-      bytes: progress.bytes + (response.writableFinished ? progress.lastBytes : 0),
+      status,
+      bytes,
       referer: request.headers.referer,
       userAgent: request.headers['user-agent'],
     })
@@ -191,17 +199,20 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     log.error({ err: error, request: exchange.request.url }, 'a published file could not be sent')
     // Once the header is sent, only a broken connection shows the client that the body is incomplete.
     if (exchange.response.headersSent) exchange.response.destroy()
-    else if (code === 'EMFILE' || code === 'ENFILE') refuse(exchange, 503, ['Retry-After', '1'])
-    else refuse(exchange, 500)
+    else if (code === 'EMFILE' || code === 'ENFILE') {
+      traffic.refuse()
+      refuse(exchange, 503, ['Retry-After', '1'])
+    } else refuse(exchange, 500)
   }
 
-  const connections = createConnections(server, serve)
+  const connections = createConnections(server, serve, undefined, traffic.refuse)
   server.on('request', connections.admit)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // No error text may be mixed into a running response or written to a broken connection.
     if (error.code === 'ECONNRESET' || !socket.writable || connections.isBusy(socket)) return socket.destroy()
     const status = UNREADABLE[error.code ?? ''] ?? 400
     const text = `${STATUS_CODES[status]?.toLowerCase()}\n`
+    traffic.unreadable(status, text.length)
     accessLog.record({
       address: socketAddress(socket.remoteAddress),
       request: '',

@@ -1,4 +1,5 @@
-// Questions that a child process asks its parent over the channel between them, and their answers.
+// Questions that a child process and its parent ask each other over the channel between them, and their answers.
+import { inTime } from '../kernel/in-time.ts'
 
 interface Question {
   question: unknown
@@ -12,7 +13,7 @@ interface Answer {
 
 export interface Asker {
   ask(question: unknown): Promise<unknown>
-  /** Takes a message of the parent; ignores what is no answer. */
+  /** Takes a message of the other process; ignores what is no answer. */
   receive(message: unknown): void
 }
 
@@ -35,7 +36,16 @@ export function createAsker(send: (message: Question) => void): Asker {
   }
 }
 
-/** Answers a message of a child with `send`; ignores what is no question. */
+/**
+ * Asks one question at a time, so that nothing piles up before a process that is held: who asks meanwhile gets the same
+ * answer. The promise rejects when there is none within `ms` milliseconds.
+ */
+export function askInTime<T>(ask: () => Promise<T>, ms: number): () => Promise<T> {
+  let open: Promise<T> | null = null
+  return () => inTime(() => (open ??= ask().finally(() => (open = null))), ms)
+}
+
+/** Answers a message of the other process with `send`; ignores what is no question. */
 export async function answerQuestion(
   message: unknown,
   answerOf: (question: unknown) => unknown,

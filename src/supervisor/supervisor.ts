@@ -26,12 +26,13 @@ export function isRestarts(message: unknown): message is { restarts: Restarts } 
 export interface SupervisorDeps {
   /** how many processes serve repositories */
   listeners: number
-  spawnListener(): Running
+  /** @param number from 1; a process that takes the place of another has the same */
+  spawnListener(number: number): Running
   /** null where only repositories are served */
   spawnApi: (() => Running) | null
   log: Log
-  /** Called when a process ended by itself and will be started again. */
-  onRestart(role: keyof Restarts): void
+  /** Called when a process ended by itself and will be started again; a listener with its number. */
+  onRestart(role: keyof Restarts, number: number): void
   /** Called when the API ended too often, with its exit code. */
   onGivenUp(code: number): void
 }
@@ -42,12 +43,14 @@ const API_RULES: RestartRules = { firstPauseMs: 1_000, longestPauseMs: 16_000, g
 
 export function createSupervisor(deps: SupervisorDeps): Supervisor {
   const { spawnListener, spawnApi, log, onRestart, onGivenUp } = deps
-  const kept = (role: keyof Restarts, name: string, spawn: () => Running, rules: RestartRules) =>
-    createKeptProcess({ name, spawn, rules, log, onRestart: () => onRestart(role), onGivenUp })
+  const kept = (role: keyof Restarts, number: number, spawn: () => Running, rules: RestartRules) => {
+    const name = number === 0 ? role : `${role} ${number}`
+    return createKeptProcess({ name, spawn, rules, log, onRestart: () => onRestart(role, number), onGivenUp })
+  }
   const serving = Array.from({ length: deps.listeners }, (_, n) =>
-    kept('listener', `listener ${n + 1}`, spawnListener, LISTENER_RULES),
+    kept('listener', n + 1, () => spawnListener(n + 1), LISTENER_RULES),
   )
-  const api = spawnApi ? kept('api', 'api', spawnApi, API_RULES) : null
+  const api = spawnApi ? kept('api', 0, spawnApi, API_RULES) : null
 
   const stop = async (): Promise<number> => {
     for (const listener of serving) listener.letEnd()

@@ -32,7 +32,7 @@ export function createInsight(
   { scheduler, drift }: LongWork,
   replicas: Replicas,
   { downloads }: DownloadCounting,
-  incidents: Pick<MetricSources, 'uncaught' | 'restarts'>,
+  incidents: Pick<MetricSources, 'uncaught' | 'restarts' | 'listeners'>,
   notServing: () => 'starting' | 'draining' | null,
 ) {
   const { env, db, clock, log, bus, audit, paths, objectStore, staging, leader, database } = foundation

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { createConsole } from '../console/console.ts'
+import type { OwnReport } from '../serve/own-report.ts'
 import type { Foundation } from './foundation.ts'
 import { openPort } from './ports.ts'
 import type { Publishing } from './publishing.ts'
@@ -19,14 +20,18 @@ export interface Listeners {
   close(deadlineMs: number): Promise<void>
 }
 
-/** @param elsewhere where other processes listen for package clients; null when this one does */
+/**
+ * @param elsewhere where other processes listen for package clients; null when this one does
+ * @param report counts what this one serves
+ */
 export async function createListeners(
   { env, clock, log, production, settings }: Foundation,
   { reachedAt }: Pick<Publishing, 'reachedAt'>,
   server: FastifyInstance,
   elsewhere: RepositoryPorts | null,
+  report: OwnReport,
 ): Promise<Listeners> {
-  const repositories = await createRepositoryListeners({ env, clock, log })
+  const repositories = await createRepositoryListeners({ env, clock, log, report })
   const ports: Ports = { api: 0, console: 0, ...(elsewhere ?? { apt: 0, rpm: 0 }) }
   const console = createConsole({
     app: server,

@@ -12,6 +12,7 @@ import type { Log } from '../kernel/log.ts'
 import { createAccessLog } from '../serve/access-log.ts'
 import { createClientSetups, createSetupAnswer } from '../serve/client-setups.ts'
 import { mountsOf } from '../serve/mounts.ts'
+import type { OwnReport } from '../serve/own-report.ts'
 import type { PairTurns } from '../serve/pair-turns.ts'
 import { createRepositoryListener, DEFAULT_MEMORY } from '../serve/repository-listener.ts'
 import { APK_KEY_NAME } from '../signing/key-names.ts'
@@ -38,6 +39,7 @@ export interface RepositoryListenersDeps {
   env: ListenerEnv
   clock: Clock
   log: Log
+  report: OwnReport
   /** of all processes that listen on the same ports; without it this is the only one */
   pairTurns?: PairTurns
 }
@@ -49,6 +51,7 @@ export async function createRepositoryListeners({
   env,
   clock,
   log,
+  report,
   pairTurns,
 }: RepositoryListenersDeps): Promise<RepositoryListeners> {
   const paths = createPaths(env.reposDir)
@@ -75,6 +78,7 @@ export async function createRepositoryListeners({
       }),
       setup: createSetupAnswer(id, setups, () => readPublicUrls(env, paths.settings)[id], trusts),
       pairTurns,
+      traffic: report.traffic(id),
       objects: store && { store, redirects: env.poolRedirect },
       memory: { ...DEFAULT_MEMORY, totalBytes },
     })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMetrics } from '../../src/insight/metrics.ts'
+import { createOwnReport } from '../../src/serve/own-report.ts'
 import { need } from '../need.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
@@ -26,6 +27,8 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 /** What /metrics answers once everything has happened. */
 async function everyMetric(): Promise<string> {
+  const served = createOwnReport()
+  served.traffic('apt')
   const metrics = createMetrics({
     totals: () => Promise.resolve({ packages: 1, pendingReview: 1, quarantined: 1 }),
     antivirusUpdatedAt: () => Promise.resolve(1),
@@ -35,6 +38,7 @@ async function everyMetric(): Promise<string> {
     downloads: () => Promise.resolve([{ format: 'deb', downloads: 1 }]),
     uncaught: () => ({ request: 0, task: 0, process: 0 }),
     restarts: () => ({ api: 0, listener: 0 }),
+    listeners: async () => [{ number: 1, restarts: 0, report: await served.read() }],
     probes: async () => ({ critical: { pool: { ok: true } } }),
     room: async () => ({ pool: { freeBytes: 1, totalBytes: 2 } }),
     clockOffsetMs: () => 0,
