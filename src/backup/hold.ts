@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { LOCK_REMOVALS, removalsUnderWay } from '../store/files/placement.ts'
 
 /** A hold of a process that died ends after this time. */
@@ -21,7 +22,7 @@ export async function holdRemovals(db: Db, signal: AbortSignal): Promise<Removal
   const id = randomUUID()
   let renewedAt = performance.now()
   const until = sql<Date>`now() + ${HOLD_SECONDS}::int * interval '1 second'`
-  await db.transaction().execute(async (tx) => {
+  await transaction(db, async (tx) => {
     // A removal that did not see the hold has committed its claim before this transaction commits.
     await sql`select pg_advisory_xact_lock(${LOCK_REMOVALS})`.execute(tx)
     await sql`delete from removal_holds where until < now()`.execute(tx)

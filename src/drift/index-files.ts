@@ -7,6 +7,7 @@ import { ifMissing, isMissing } from '../kernel/files.ts'
 import { entriesBelow } from '../kernel/files-below.ts'
 import { BY_HASH, leadsTo, linkedGeneration, treeOf, type Tree } from '../publish/tree/generation.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'
 import { overDistributions, type PublishedDeps } from './package-files.ts'
 import { isPresent, isUnfinished } from './reading.ts'
@@ -92,7 +93,7 @@ async function attemptOn(deps: IndexDeps, offered: Offered): Promise<Suspect[] |
 
 /** Waits for a publish that has renamed its link and not committed yet. */
 async function liveGeneration(db: Db, codename: string): Promise<string | null> {
-  return db.transaction().execute(async (tx) => {
+  return transaction(db, async (tx) => {
     const row = await tx
       .selectFrom('distributions')
       .select('generation')

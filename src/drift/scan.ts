@@ -4,6 +4,7 @@ import type { TaskContext, TaskKind } from '../domain/tasks.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import {
   countFindings,
   deleteOldFindings,
@@ -97,7 +98,7 @@ async function confirmOpen({ db, clock, confirm }: ScanDeps, began: Date, signal
 
 /** One alert for all findings that none has named. */
 async function report({ db, audit }: ScanDeps): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await transaction(db, async (tx) => {
     const { total, first } = await takeUnreported(tx, EXAMPLES)
     if (total === 0) return
     await audit.record(

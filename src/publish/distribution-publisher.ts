@@ -26,6 +26,7 @@ import {
   streamKey,
   type IndexState,
 } from './index/index-state.ts'
+import { offersBetween } from './index/changes.ts'
 import {
   GenerationGone,
   generationName,
@@ -177,7 +178,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
       await rm(generation, { recursive: true, force: true })
       return 'overtaken'
     }
-    state.unlinked.clear()
+    state.linked = revision
     state.causes.clear()
     state.published = { generation: name, revision, backgroundIndexes: JSON.stringify(backgroundIndexes) }
     deps.checkpoint('published')
@@ -209,9 +210,10 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
   }
 
   /** @returns false when a package was deleted since the state was read */
-  async function linkAll({ revision, unlinked }: IndexState): Promise<boolean> {
+  async function linkAll({ revision, linked }: IndexState): Promise<boolean> {
     try {
-      await linkPackages(tree, offered, deps.pool, unlinked.values())
+      for await (const files of offersBetween(db, codename, linked, revision))
+        await linkPackages(tree, offered, deps.pool, files)
       return true
     } catch (error) {
       if (!isMissing(error)) throw error
@@ -246,7 +248,8 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
 
   async function save(): Promise<void> {
     // Packages that are not yet in the tree must not be loaded as if they were.
-    if (kept.kind !== 'cached' || kept.state.unlinked.size > 0 || kept.state.revision === kept.savedRevision) return
+    if (kept.kind !== 'cached' || kept.state.linked < kept.state.revision || kept.state.revision === kept.savedRevision)
+      return
     const { revision } = kept.state
     await saveBlocks(cachePath, kept.state)
     kept.savedRevision = revision
@@ -259,7 +262,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     keptBytes: () => (kept.kind === 'cached' ? kept.bytes : 0),
     drop: () =>
       exclusively(async () => {
-        if (kept.kind !== 'cached' || kept.state.unlinked.size > 0) return
+        if (kept.kind !== 'cached' || kept.state.linked < kept.state.revision) return
         await save()
         kept = { kind: 'loading' }
       }),

@@ -3,6 +3,7 @@ import { PROBLEM_CODES, Problem, type ProblemCode } from '../domain/problem.ts'
 import type { Json } from '../domain/json.ts'
 import { isEnded, isHeld, TaskCancelled, type TaskRequest } from '../domain/tasks.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import type { TaskRow } from '../store/tables.ts'
 import { createChanges } from './changes.ts'
 import { MOST_LINES, readLive } from './lines.ts'
@@ -72,7 +73,7 @@ export function createTasks(
 
   async function add(request: TaskRequest, within?: (tx: Db, id: number) => Promise<void>) {
     const task = within
-      ? await db.transaction().execute(async (tx) => {
+      ? await transaction(db, async (tx) => {
           const queued = await enqueue(tx, request, clock.now())
           await within(tx, queued.id)
           return queued
@@ -150,7 +151,7 @@ export function createTasks(
     },
     run: async (request, onLine) => ended((await add(request)).id, onLine),
     async cancel(id, within) {
-      const cancelled = await db.transaction().execute(async (tx) => {
+      const cancelled = await transaction(db, async (tx) => {
         const task = await cancel(tx, id, clock.now())
         if (task) await within(task, tx)
         return task

@@ -1,5 +1,6 @@
 // Records finished background indexes in their distribution, which makes the distribution due for a publish.
 import type { Db } from '../../store/db.ts'
+import { transaction } from '../../store/transaction.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
 
 /**
@@ -16,7 +17,7 @@ export async function noteBackgroundIndexes(
   indexes: readonly Omit<BackgroundIndexRow, 'revision'>[],
   madeFrom: number,
 ): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await transaction(db, async (tx) => {
     const row = await tx
       .selectFrom('distributions')
       .select(['revision', 'background_indexes'])

@@ -108,7 +108,7 @@ export async function loadBlocks(path: string, offered: Offered): Promise<IndexS
   const takeHeader = () => JSON.parse(take(take(4).readUInt32BE(0)).toString()) as unknown
   const header = takeHeader() as Header
   if (header.version !== VERSION) return null
-  const state: IndexState = { ...emptyState(offered), revision: header.revision }
+  const state: IndexState = { ...emptyState(offered), revision: header.revision, linked: header.revision }
   if (JSON.stringify(Object.keys(header.streams)) !== JSON.stringify([...state.streams.keys()])) return null
   const pace = createPacer()
   for (const [key, stream] of state.streams) {

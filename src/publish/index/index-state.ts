@@ -6,16 +6,9 @@ import type { Db } from '../../store/db.ts'
 import type { OfferCause } from '../../store/tables.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import { readEntries, readPieces } from '../../store/records/entry-pieces.ts'
-import { isBeingCleaned } from '../tree/cleaning-claim.ts'
 import { changeBlocks, type Block, type IndexEntry, type EntryKey } from './blocks.ts'
+import { changesSince, offersBetween, type Changes, type OfferedRow } from './changes.ts'
 import { createStreamDigests, type StreamDigests } from './compose.ts'
-
-/** A package file that must be in the tree before an index names it. */
-export interface TreeFile {
-  sha256: string
-  filename: string
-  arch: string
-}
 
 /** One text of one architecture's index. */
 export interface Stream {
@@ -34,12 +27,11 @@ export interface IndexState {
   changedAt: Map<string, number>
   /** the generation that was made from an earlier revision of this state; null when there is none */
   published: { generation: string; revision: number; backgroundIndexes: string } | null
-  /** package files to be linked into the tree: offered since the last publish that succeeded */
-  unlinked: Map<number, TreeFile>
+  /** the files of packages up to this revision are in the tree: that of the last publish that succeeded; -1 for none */
+  linked: number
   /** why packages entered and left since the last publication of any process */
   causes: Set<OfferCause>
-  /** of the moment of `revision`: whether files were being removed from the tree, and how often that had begun */
-  cleaning: { active: boolean; count: number }
+  cleaning: Changes['cleaning']
 }
 
 /** Packages whose entries are read at a time: 1 KiB each, and 128 KiB at most. Longer ones are read one by one. */
@@ -59,7 +51,7 @@ export function emptyState({ format, distribution }: Offered): IndexState {
     streams: new Map(streams),
     changedAt: new Map(),
     published: null,
-    unlinked: new Map(),
+    linked: -1,
     causes: new Set(),
     cleaning: { active: false, count: 0 },
   }
@@ -78,110 +70,24 @@ export async function follow(db: Db, state: IndexState, offered: Offered): Promi
   if (changes.kind === 'restart') {
     state.changedAt.clear()
     state.published = null
-    state.unlinked.clear()
+    state.revision = -1
+    state.linked = -1
     state.causes.clear()
     for (const stream of state.streams.values()) Object.assign(stream, { blocks: [], digests: createStreamDigests() })
   } else {
-    await apply(state, changes.removed, new Map(), changes.revision)
     // Before what was added: a package may have been removed and published again.
-    for (const row of changes.removed) state.unlinked.delete(row.id)
+    await apply(state, changes.removed, new Map(), changes.revision)
   }
-  for (let at = 0; at < changes.added.length; at += BATCH) {
-    const rows = changes.added.slice(at, at + BATCH)
-    for await (const [some, stored] of entriesInTurn(db, rows))
-      await apply(state, [], entriesOf(state, some, stored, offered.format), changes.revision)
-    for (const row of rows) state.unlinked.set(row.id, row)
-    await pace()
+  for await (const page of offersBetween(db, offered.distribution.codename, state.revision, changes.revision)) {
+    for (let at = 0; at < page.length; at += BATCH) {
+      for await (const [some, stored] of entriesInTurn(db, page.slice(at, at + BATCH)))
+        await apply(state, [], entriesOf(state, some, stored, offered.format), changes.revision)
+      await pace()
+    }
   }
   for (const cause of changes.causes) state.causes.add(cause)
   state.revision = changes.revision
   state.cleaning = changes.cleaning
-}
-
-interface AddedRow extends TreeFile {
-  id: number
-  position: number
-}
-
-/** What a state has to do to reach `revision`. */
-export type Changes = {
-  revision: number
-  cleaning: IndexState['cleaning']
-  added: AddedRow[]
-  /** of the changes that no process has published */
-  causes: ReadonlySet<OfferCause>
-} & (
-  | { kind: 'delta'; removed: EntryKey[] }
-  /** from nothing: `added` is everything that is offered */
-  | { kind: 'restart' }
-)
-
-/**
- * Reads what changed after a revision, or everything where that is not known: offers that ended after it may have been
- * deleted (`history_floor`), or the database was restored to an earlier state.
- * @param revision -1 for everything
- */
-export async function changesSince(db: Db, codename: string, revision: number): Promise<Changes> {
-  const { now, removed, added, causes } = await readChanges(db, codename, revision)
-  const common = { revision: now.revision, causes, cleaning: { active: now.is_being_cleaned, count: now.cleanings } }
-  if (revision < 0) return { kind: 'restart', ...common, added }
-  if (canContinue(revision, now)) return { kind: 'delta', ...common, removed, added }
-  return changesSince(db, codename, -1)
-}
-
-/** Whether the rows since this revision say everything that changed. */
-export function canContinue(revision: number, now: { revision: number; history_floor: number }): boolean {
-  return revision >= now.history_floor && revision <= now.revision
-}
-
-interface DistributionNow {
-  revision: number
-  history_floor: number
-  published_revision: number
-  cleanings: number
-  is_being_cleaned: boolean
-}
-
-/** One statement, so all rows are of the same moment. */
-async function readChanges(
-  db: Db,
-  codename: string,
-  revision: number,
-): Promise<{ now: DistributionNow; removed: EntryKey[]; added: AddedRow[]; causes: Set<OfferCause> }> {
-  const { rows } = await sql<DistributionNow & OfferChange>`
-    with now as (
-      select revision, history_floor, published_revision, cleanings, ${isBeingCleaned} as is_being_cleaned
-      from distributions where codename = ${codename}
-    ), changed as (
-      select 'removed' as kind, package_id as id, from_revision as position, until_revision as at, ended_by as cause,
-        null as sha256, null as filename, null as arch
-      from offers where distribution = ${codename} and until_revision > ${revision}::bigint
-      union all
-      select 'added', package_id, from_revision, from_revision, began_by, sha256, filename, arch
-      from offers where distribution = ${codename} and from_revision > ${revision}::bigint and until_revision is null
-    )
-    select * from now left join changed on true order by position, id`.execute(db)
-  const pace = createPacer()
-  const [now] = rows
-  if (!now) throw new Error(`the distribution ${codename} is not initialized`)
-  const removed: EntryKey[] = []
-  const added: AddedRow[] = []
-  const causes = new Set<OfferCause>()
-  for (const { kind, id, position, at, cause, sha256, filename, arch } of rows) {
-    if (kind === 'removed') removed.push({ id, position, weight: 0 })
-    if (kind === 'added') added.push({ id, position, sha256, filename, arch })
-    if (kind !== null && at > now.published_revision) causes.add(cause)
-    await pace()
-  }
-  return { now, removed, added, causes }
-}
-
-interface OfferChange extends AddedRow {
-  /** null in the only row of a distribution without changes */
-  kind: 'removed' | 'added' | null
-  /** the revision that changed it */
-  at: number
-  cause: OfferCause
 }
 
 async function apply(
@@ -211,12 +117,12 @@ function countKeys(blocks: readonly Block[]): number {
 type Stored = ReadonlyMap<number, ReadonlyMap<string, Uint8Array>>
 
 /** Rows with their entries, in their order: as many as come in one answer, and each that is in pieces alone. */
-async function* entriesInTurn(db: Db, rows: readonly AddedRow[]): AsyncGenerator<[AddedRow[], Stored]> {
+async function* entriesInTurn(db: Db, rows: readonly OfferedRow[]): AsyncGenerator<[OfferedRow[], Stored]> {
   const stored = await readEntries(
     db,
     rows.map(({ id }) => id),
   )
-  let some: AddedRow[] = []
+  let some: OfferedRow[] = []
   for (const row of rows) {
     if (stored.has(row.id)) {
       some.push(row)
@@ -233,7 +139,7 @@ async function* entriesInTurn(db: Db, rows: readonly AddedRow[]): AsyncGenerator
 
 function entriesOf(
   state: IndexState,
-  rows: readonly AddedRow[],
+  rows: readonly OfferedRow[],
   stored: Stored,
   format: Pick<PackageFormat, 'neutralArchs' | 'olderArchs' | 'entryIn'>,
 ): Map<string, IndexEntry[]> {

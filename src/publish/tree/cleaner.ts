@@ -11,6 +11,7 @@ import { entriesBelow } from '../../kernel/files-below.ts'
 import { createKeyed } from '../../kernel/keyed.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
+import { transaction } from '../../store/transaction.ts'
 import type { Paths } from '../../store/paths.ts'
 import { claimCleaning, claimIfFree, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
 import { linkedGeneration, treeOf, type Tree } from './generation.ts'
@@ -89,7 +90,7 @@ export function createCleaner(deps: {
     measured: ReadonlyMap<string, Contents>,
     allowed: Bound,
   ): Promise<Work | 'busy' | 'nothing'> {
-    return db.transaction().execute(async (tx) => {
+    return transaction(db, async (tx) => {
       const row = await tx
         .selectFrom('distributions')
         .select(['published_revision', 'generation', isBeingCleaned.as('isBusy')])
@@ -179,7 +180,7 @@ export function createCleaner(deps: {
     claim: Claim,
     { files, generations }: Pick<Work, 'files' | 'generations'>,
   ): Promise<void> {
-    await db.transaction().execute(async (tx) => {
+    await transaction(db, async (tx) => {
       if (!(await endCleaning(tx, codename, claim))) return
       if (files.length > 0)
         await sql`update offers set unlink_at = null

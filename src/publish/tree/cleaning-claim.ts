@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Db } from '../../store/db.ts'
+import { transaction } from '../../store/transaction.ts'
 
 /** A claim is void after this time: its process died. Its holder stops removing at half of it. */
 const CLAIM_SECONDS = 10
@@ -25,7 +26,7 @@ export interface Claim {
 
 /** Claims a distribution that nobody is cleaning. */
 export function claimIfFree(db: Db, codename: string): Promise<Claim | 'busy' | 'missing'> {
-  return db.transaction().execute(async (tx) => {
+  return transaction(db, async (tx) => {
     const row = await tx
       .selectFrom('distributions')
       .select(isBeingCleaned.as('isBusy'))

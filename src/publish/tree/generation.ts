@@ -19,7 +19,7 @@ import { groupsOf, inGroups } from '../../kernel/in-groups.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Paths } from '../../store/paths.ts'
 import type { Pool } from '../../store/files/pool.ts'
-import type { TreeFile } from '../index/index-state.ts'
+import type { TreeFile } from '../index/changes.ts'
 
 export const BY_HASH = 'by-hash'
 const BACKGROUND = 'background'

@@ -1,10 +1,11 @@
 // Where OSV records are read from: a zip file, or a directory of JSON and zip files. Knows no database.
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { access, readFile, stat } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { zipEntries } from '../../archive/zip.ts'
+import { entriesBelow } from '../../kernel/files-below.ts'
 
 export interface SourceFile {
   name: string
@@ -59,12 +60,14 @@ export function directorySource(directory: string): AdvisorySource {
   }
 }
 
+/** Links are not followed. @throws when the directory is missing: that must not look like one without advisories */
 async function namesIn(directory: string): Promise<string[]> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => entry.isFile() && /\.(?:json|zip)$/.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + (directory.endsWith('/') ? 0 : 1)))
-    .sort()
+  await access(directory)
+  const names: string[] = []
+  for await (const entry of entriesBelow(directory))
+    if (entry.isFile() && /\.(?:json|zip)$/.test(entry.name))
+      names.push(relative(directory, join(entry.parentPath, entry.name)))
+  return names.sort()
 }
 
 async function readRecordFile(path: string): Promise<Buffer> {

@@ -1,6 +1,7 @@
 // Removes downloads of days that are too old, in small transactions.
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
+import { transaction } from '../transaction.ts'
 import { lockDownloads } from './logs.ts'
 
 /** Rows deleted in one transaction. */
@@ -30,7 +31,7 @@ export async function removeOldDownloads(db: Db, firstDay: number, signal: Abort
   }
   // Who counts downloads at the same time must not use what is deleted here.
   const deleted = async (statement: ReturnType<typeof sql>) =>
-    db.transaction().execute(async (tx) => {
+    transaction(db, async (tx) => {
       await lockDownloads(tx)
       return Number((await statement.execute(tx)).numAffectedRows ?? 0)
     })
