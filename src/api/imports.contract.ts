@@ -142,7 +142,7 @@ export const getImportSearch = declare({
   method: 'GET',
   path: '/import/search',
   tag: 'import',
-  summary: 'Packages in the catalogs of the sources, by a part of the name',
+  summary: 'Packages in the catalogs of the sources, by words of the name',
   access: 'uploader+',
   query: Type.Object({
     q: Type.String({ minLength: 1, maxLength: 200 }),
@@ -155,6 +155,7 @@ export const getImportSearch = declare({
     query: Type.String(),
     count: Type.Integer(),
     total: Type.Integer(),
+    more: Type.Boolean(),
     results: Type.Array(
       Type.Object({
         name: Type.String(),
@@ -170,6 +171,9 @@ export const getImportSearch = declare({
         synced_at: Type.String(),
         security: Type.Boolean(),
         format: Type.String(),
+        sources: Type.Array(
+          Type.Object({ source_id: Type.Integer(), distro: Nullable(Type.String()), security: Type.Boolean() }),
+        ),
       }),
     ),
   }),

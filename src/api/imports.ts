@@ -80,12 +80,13 @@ export function importRoutes(deps: ImportRouteDeps): Route[] {
       const { q, limit, source_id: sourceId, format, distro: distribution } = query
       await requireSynced(sources, sourceId)
       const types = format && deps.formats.filter((one) => one.id === format).map((one) => one.repoFormat)
-      const { total, results } = await searchCatalog(db, { q, limit, sourceId, types, distribution })
+      const { total, results, sources: searched } = await searchCatalog(db, { q, limit, sourceId, types, distribution })
       const formatOf = (type: string) => deps.formats.find((one) => one.repoFormat === type)?.id ?? type
       return {
         query: q,
         count: results.length,
         total,
+        more: results.reduce((sum, { source_ids: ids }) => sum + ids.length, 0) < total,
         results: results.map((row) => ({
           ...{ name: row.name, version: row.version, arch: row.arch, section: row.section },
           description: shortened(row.description),
@@ -100,6 +101,9 @@ export function importRoutes(deps: ImportRouteDeps): Route[] {
           synced_at: isoTime(row.synced_at),
           security: row.security,
           format: formatOf(row.type),
+          sources: searched
+            .filter(({ id }) => row.source_ids.includes(id))
+            .map((one) => ({ source_id: one.id, distro: one.distribution, security: one.security })),
         })),
       }
     }),

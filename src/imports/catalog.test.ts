@@ -232,9 +232,54 @@ describe('a search', () => {
     expect(await find('libx', { sourceId: 2 })).toEqual([1, ['libx 1.0']])
     await sync(1, [run('two', [['b', 'libX', '2.0']])])
     expect(await find('libx')).toEqual([2, ['libX 2.0', 'libx 1.0']])
-    expect(await find('x\tlib')).toEqual([0, []])
+    // White space divides words, so none of it is looked for in the lists, where it divides names.
+    expect(await find('x\tlib')).toEqual([2, ['libX 2.0', 'libx 1.0']])
     await sync(1, [])
     expect(await find('libx')).toEqual([1, ['libx 1.0']])
+  })
+
+  test.each([
+    ['python3 requests', ['python3-requests', 'python3-requests-doc']],
+    ['REQUESTS  python3', ['python3-requests', 'python3-requests-doc']],
+    ['python3 re', ['python3-requests', 'python3-requests-doc', 'python3-re']],
+    ['python3 python3-requests', ['python3-requests', 'python3-requests-doc']],
+    ['web server', ['Web-Server', 'a-server-for-web']],
+    ['web 2', []],
+    ['web nothing', []],
+    ['  ', []],
+  ])('finds names that have every word of "%s"', async (q, names) => {
+    const all = ['python3-requests', 'python3-requests-doc', 'python3-re', 'Web-Server', 'a-server-for-web', 'web-two']
+    const twice: Stated[] = ['1.0', '1.1'].map((version) => [version, 'web-two', version])
+    await sync(1, [run('one', [...all.map((name): Stated => [name, name]), ...twice])])
+    const { total, results } = await searchCatalog(database.db, { q, limit: 10 })
+    expect([total, results.map(({ name }) => name).sort()]).toEqual([names.length, [...names].sort()])
+  })
+
+  test('lists a file of several sources once, and as many names as without them', async () => {
+    const { db } = database
+    await db.updateTable('sources').set({ type: 'apt' }).where('id', '=', 2).execute()
+    const names = ['nginx', 'nginx-a', 'nginx-b', 'nginx-c'].map((name): Stated => [name, name, '1.0', ['httpd']])
+    for (const id of [1, 2]) await sync(id, [run('one', names)])
+    const lines = async (q: string, limit: number) => {
+      const { total, results } = await searchCatalog(db, { q, limit })
+      return [total, results.map(({ name, source_ids: ids }) => [name, ids])]
+    }
+    const both = names.map(([, name]) => [name, [1, 2]])
+    expect(await lines('nginx', 3)).toEqual([8, both.slice(0, 3)])
+    expect(await lines('nginx', 10)).toEqual([8, both])
+    expect(await lines('httpd', 10)).toEqual([8, both])
+    await db
+      .updateTable('catalog')
+      .set({ digest: '01' })
+      .where('source_id', '=', 2)
+      .where('name', '=', 'nginx')
+      .execute()
+    const apart = [
+      ['nginx', [1]],
+      ['nginx', [2]],
+    ]
+    expect(await lines('nginx', 3)).toEqual([8, [...apart, both[1]]])
+    await db.updateTable('sources').set({ type: 'rpm' }).where('id', '=', 2).execute()
   })
 
   test('is narrowed by source, type and suite', async () => {

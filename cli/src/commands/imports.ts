@@ -17,17 +17,17 @@ async function search(context: Context, given: Given) {
   if (context.json) context.terminal.document(answer)
   else {
     context.terminal.table(
-      ['NAME', 'VERSION', 'ARCH', 'SOURCE', 'FOR', 'WHAT'],
+      ['NAME', 'VERSION', 'ARCH', 'SOURCES', 'FOR', 'WHAT'],
       answer.results.map((one) => [
         one.name,
         one.version,
         one.arch,
-        one.source_id,
-        one.distro ?? '-',
+        one.sources.map((source) => source.source_id).join(','),
+        [...new Set(one.sources.map(({ distro }) => distro ?? '-'))].join(','),
         one.description?.split('\n')[0] ?? '',
       ]),
     )
-    context.terminal.note(`${answer.count} of ${answer.total}`)
+    context.terminal.note(answer.more ? `the first ${answer.count}; there are more` : `${answer.count} found`)
   }
   return EXITS.done
 }
@@ -110,7 +110,7 @@ export const importCommands: readonly Command[] = [
   {
     name: 'import search',
     summary: 'Find packages in the catalogs of the sources',
-    arguments: [{ name: 'TEXT', summary: 'part of the name, or a whole name of what packages provide' }],
+    arguments: [{ name: 'TEXT', summary: 'words of the name, or a whole name of what packages provide' }],
     flags: [
       SOURCE,
       { name: 'distro', value: 'NAME', summary: 'only sources for this distribution' },

@@ -31,7 +31,7 @@ export function Catalog() {
           <Empty title="No catalog was read yet">Read one of the sources below first.</Empty>
         ) : (
           <Answer of={list}>
-            {({ results, total }) =>
+            {({ results, more }) =>
               results.length === 0 ? (
                 <Empty title={`No catalog has a package with "${q}" in its name`} />
               ) : (
@@ -39,8 +39,8 @@ export function Catalog() {
                   <Rows
                     of={results}
                     label="Packages of the sources"
-                    id={({ source_id: id, name, version, arch, distro }) =>
-                      `${id} ${name} ${version} ${arch} ${distro ?? ''}`
+                    id={({ source_id: id, name, version, arch, sha256 }) =>
+                      `${id} ${name} ${version} ${arch} ${sha256 ?? ''}`
                     }
                     columns={[
                       {
@@ -58,7 +58,10 @@ export function Catalog() {
                       { head: 'Arch', cell: ({ arch }) => arch },
                       {
                         head: 'From',
-                        cell: ({ distro, security }) => `${distro ?? ''}${security ? ' (security)' : ''}`,
+                        cell: ({ sources }) =>
+                          sources
+                            .map(({ distro, security }) => `${distro ?? ''}${security ? ' (security)' : ''}`)
+                            .join(', '),
                       },
                       { head: 'Size', number: true, cell: ({ size }) => bytes(size) },
                       {
@@ -76,9 +79,9 @@ export function Catalog() {
                       },
                     ]}
                   />
-                  {total > results.length && (
+                  {more && (
                     <Text size="sm">
-                      The first {results.length} of {total}; a longer name finds fewer.
+                      The first {results.length} of more; a longer name or another word finds fewer.
                     </Text>
                   )}
                 </>
