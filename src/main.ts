@@ -39,7 +39,8 @@ async function main(): Promise<number> {
   process.on('exit', () => file?.flushNow())
   const uncaught = watchUncaught({ log })
   if (!isChild) for (const warning of warnings) log.warn(warning)
-  if (!isChild && remote.length > 0) log.info({ directories: remote }, 'on a remote file system: every operation uses a thread')
+  if (!isChild && remote.length > 0)
+    log.info({ directories: remote }, 'on a remote file system: every operation uses a thread')
 
   if (isParent) {
     const { runParent } = await import('./run-parent.ts')

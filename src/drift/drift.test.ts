@@ -148,7 +148,9 @@ async function flipByte(path: string): Promise<void> {
 
 const live = (path: string) => {
   const { base, link: name } = house.tree('bookworm')
-  const generation = readlinkSync(name).split('/').find((part) => /^r\d+-/.test(part))!
+  const generation = readlinkSync(name)
+    .split('/')
+    .find((part) => /^r\d+-/.test(part))!
   return join(base, generation, path)
 }
 const manifestOf = (name: string) =>

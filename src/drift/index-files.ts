@@ -70,7 +70,8 @@ async function attemptOn(deps: IndexDeps, offered: Offered): Promise<Suspect[] |
     return [suspect(tree.link, fault, `clients do not see the generation ${generation}`)]
   }
   const directory = join(tree.base, generation)
-  if (!(await isPresent(directory))) return [suspect(tree.link, 'wrong_link', `the generation ${generation} is missing`)]
+  if (!(await isPresent(directory)))
+    return [suspect(tree.link, 'wrong_link', `the generation ${generation} is missing`)]
   const faults: Suspect[] = []
   for (const { path, target } of tree.standing) {
     if (await leadsTo(path, target)) continue
@@ -122,8 +123,7 @@ async function listedFaults(
     const isOne = (await inodeOf(other)) === (await inodeOf(join(directory, path)))
     const otherFault = !fault && isOne ? null : await faultOf(other, sizeBytes, sha256)
     // Both names of one damaged file are one finding.
-    if (otherFault && !(isOne && otherFault === fault))
-      faults.push(suspect(other, otherFault, `${BY_HASH} of ${path}`))
+    if (otherFault && !(isOne && otherFault === fault)) faults.push(suspect(other, otherFault, `${BY_HASH} of ${path}`))
   }
   return faults
 

@@ -145,8 +145,7 @@ async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding
   const object = objectOf(subject)
   if (object) return { action: 'delete', detail: 'nothing needs it', rebuild: [], run: () => removeBytes(object) }
   const path = join(paths.root, subject)
-  if ((await statName(path))?.isDirectory())
-    return noRemedy('a directory that is not ours: remove it by hand')
+  if ((await statName(path))?.isDirectory()) return noRemedy('a directory that is not ours: remove it by hand')
   const need = sha256 === null ? undefined : (await needsOf(db, [sha256])).get(sha256)
   const isItself = need && subject === placesOf(deps)[area as Place].subjectOf(need)
   const [format] = relative(paths.pool, path).split('/')

@@ -97,7 +97,9 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
       // The path of a generation that is no longer live contains no link that a publish replaces.
       if (!named.startsWith(`${file.mount.path}/`)) return null
       // The mount's own directory is not replaced by a publish.
-      const link = await guard(() => firstLink(join(reposDir, file.mount.path), named.slice(file.mount.path.length + 1)))
+      const link = await guard(() =>
+        firstLink(join(reposDir, file.mount.path), named.slice(file.mount.path.length + 1)),
+      )
       if (link === null) return null
       // A link beside the packages (apk) stays, and leads through the one that is replaced.
       const through = relative(reposDir, await guard(() => targetOf(link)))
@@ -111,7 +113,10 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
     },
 
     open: (file) =>
-      guard(() => openPublished(file).catch(nullIfUnreachable), (late) => late?.handle.close()),
+      guard(
+        () => openPublished(file).catch(nullIfUnreachable),
+        (late) => late?.handle.close(),
+      ),
 
     object: (file) =>
       guard(() => readObject(file)).catch((error: unknown) => {

@@ -128,9 +128,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
       return
     }
     // A set-up is read synchronously: not from a file system that has stalled.
-    return isSetupPath(url)
-      ? after(tree.isThere(), () => answerSetup(exchange))
-      : answerPublished(exchange)
+    return isSetupPath(url) ? after(tree.isThere(), () => answerSetup(exchange)) : answerPublished(exchange)
   }
 
   const answerSetup = (exchange: Exchange): Promise<void> | void => {

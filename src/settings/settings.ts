@@ -155,8 +155,8 @@ export function createSettings(deps: {
         try {
           lookOnce()
         } catch (error) {
-        deps.onError(error)
-      }
+          deps.onError(error)
+        }
     }
     return settings
   }

@@ -211,7 +211,11 @@ export function createCleaner(deps: {
         .select('generation')
         .where('distribution', '=', codename)
         .execute()
-      const kept = new Set([row.generation, await linkedGeneration(tree.link), ...superseded.map((one) => one.generation)])
+      const kept = new Set([
+        row.generation,
+        await linkedGeneration(tree.link),
+        ...superseded.map((one) => one.generation),
+      ])
       await removeOld(tree.base, (name) => GENERATION.test(name) && !kept.has(name), claim)
       await removeUnlinked(join(tree.byHash, 'SHA256'), claim, ({ ctime }) => isOld(ctime))
       const background = new Set(row.background_indexes.map((index) => index.sha256))
