@@ -30,10 +30,10 @@ test('Work that is late is refused, and more is refused at once, without being b
 
 test('At most eight pieces of work are under way', async () => {
   const guard = createStallGuard('a disk', 20)
-  const { work, release } = held<void>()
+  const { work, release } = held<null>()
   let begun = 0
   const all = Array.from({ length: 20 }, () => guard(() => (begun++, work())).catch(() => null))
   await Promise.all(all)
   expect(begun).toBe(8)
-  release()
+  release(null)
 })

@@ -27,7 +27,7 @@ export function createStallGuard(name: string, ms: number): StallGuard {
   return async (work, unused = () => undefined) => {
     if (late > 0) throw stalled()
     const result = limited(work)
-    let hasEnded = false
+    let hasEnded = false as boolean
     const ended = result.then(
       () => void (hasEnded = true),
       () => void (hasEnded = true),
