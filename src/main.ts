@@ -3,9 +3,13 @@ import { readFileSync } from 'node:fs'
 import { readEnv, readListenerEnv, type ListenerEnv } from './config/env.ts'
 import { systemClock as clock } from './kernel/clock.ts'
 import { createLogFile } from './kernel/log-file.ts'
+import { lookForRemote } from './kernel/remote.ts'
 import { createProcessLog } from './kernel/log.ts'
 import { StartError, startFailure } from './kernel/start-error.ts'
 import { watchUncaught } from './kernel/uncaught.ts'
+
+/** Instead of 4. They wait and compute nothing. https://docs.libuv.org/en/v1.x/threadpool.html */
+const THREADS_WHEN_REMOTE = 64
 
 const ROLES = new Set(['service', 'serve', 'api', 'listener'])
 
@@ -25,6 +29,9 @@ async function main(): Promise<number> {
   const isService = role === 'service' || role === 'api'
   const service = isService ? readEnv(process.env) : null
   const { env, warnings } = service ?? readListenerEnv(process.env)
+  const remote = lookForRemote([env.reposDir, env.accessLogDir])
+  // Before anything uses the pool. Each operation on a remote file system that has stalled keeps a thread.
+  if (remote.length > 0) process.env['UV_THREADPOOL_SIZE'] ??= String(THREADS_WHEN_REMOTE)
   const isParent = !isChild && env.serveProcesses > 1
   const file = logFileOf(env)
   const log = createProcessLog(env.logLevel, isParent ? 'parent' : isService ? 'service' : 'listener', file)
@@ -32,6 +39,8 @@ async function main(): Promise<number> {
   process.on('exit', () => file?.flushNow())
   const uncaught = watchUncaught({ log })
   if (!isChild) for (const warning of warnings) log.warn(warning)
+  if (!isChild && remote.length > 0)
+    log.info({ directories: remote }, 'on a remote file system: every operation uses a thread')
 
   if (isParent) {
     const { runParent } = await import('./run-parent.ts')

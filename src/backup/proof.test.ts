@@ -230,7 +230,7 @@ test(
       ...{ name: `pool/deb/aa/${n}/${'x'.repeat(100)}.deb`, type: 'file', mode: 0o600, sizeBytes: n },
       sha256: 'a'.repeat(64),
     })
-    const writer = createListWriter(path)
+    const writer = await createListWriter(path)
     const reader = createListReader()
     let highest = 0
     const before = process.memoryUsage().rss

@@ -56,14 +56,14 @@ export interface ListWriter {
   add(entry: Listed): Promise<void>
   /** Writes the last line, and closes the file. */
   finish(totals: Omit<Totals, 'entries'>): Promise<void>
-  close(): void
+  close(): Promise<void>
 }
 
 const BATCH_CHARACTERS = 64 * 1024
 
 /** @param path of a new file, which receives the list */
-export function createListWriter(path: string): ListWriter {
-  const file = createFile(path, 0o600)
+export async function createListWriter(path: string): Promise<ListWriter> {
+  const file = await createFile(path, 0o600)
   let open = true
   let waiting = ''
   let entries = 0
@@ -71,9 +71,10 @@ export function createListWriter(path: string): ListWriter {
     await file.write(Buffer.from(waiting))
     waiting = ''
   }
-  const close = () => {
-    if (open) file.close()
+  const close = async () => {
+    if (!open) return
     open = false
+    await file.close()
   }
   return {
     async add(entry) {
@@ -84,7 +85,7 @@ export function createListWriter(path: string): ListWriter {
     async finish(totals) {
       waiting += `${JSON.stringify({ entries, ...totals } satisfies Totals)}\n`
       await flush()
-      close()
+      await close()
     },
     close,
   }

@@ -150,12 +150,12 @@ async function unpack(archive: string, scratch: string, store: ObjectStore | nul
     }
     await ensureDirectory(dirname(path), 0o700)
     // Whatever modes the archive has. A web server reads packages through the published trees (store/files/pool.ts).
-    const file = createFile(path, sha256 ? 0o644 : 0o600)
+    const file = await createFile(path, sha256 ? 0o644 : 0o600)
     try {
       for await (const chunk of content) await file.write(chunk)
       await file.flush()
     } finally {
-      file.close()
+      await file.close()
     }
     if (!store || !sha256) continue
     await store.put(objectKey({ format: format as FormatId, sha256 }), path, sha256)

@@ -101,7 +101,7 @@ async function addEntries(
   directories: readonly string[],
   files: AsyncIterable<ArchiveFile>,
 ): Promise<void> {
-  const writer = createListWriter(list)
+  const writer = await createListWriter(list)
   try {
     const to: Target = { tar, top: about.name, list: writer }
     await addBytes(to, ABOUT, Buffer.from(`${JSON.stringify(about)}\n`))
@@ -115,7 +115,7 @@ async function addEntries(
     await addLocal({ ...to, list: null }, { name: LIST, path: list, mode: LIST_MODE })
     tar.finalize()
   } finally {
-    writer.close()
+    await writer.close()
   }
 }
 

@@ -1,6 +1,6 @@
 // Damage in every place that the scan looks at: each is exactly one finding, and what a repair makes of it. Uses PGlite and a real tree.
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readlinkSync } from 'node:fs'
 import {
   chmod,
   copyFile,
@@ -22,7 +22,6 @@ import type { TaskContext } from '../domain/tasks.ts'
 import { findDistribution } from '../formats/index.ts'
 import { ensureContent } from '../kernel/files.ts'
 import { createPublishingHouse, openSite, type PublishingHouse, type Site } from '../publish/publisher.fixture.ts'
-import { linkedGeneration } from '../publish/tree/generation.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
 import { quarantine } from '../review/quarantine.ts'
 import { openAuditKey } from '../signing/audit-keys.ts'
@@ -149,7 +148,10 @@ async function flipByte(path: string): Promise<void> {
 
 const live = (path: string) => {
   const { base, link: name } = house.tree('bookworm')
-  return join(base, linkedGeneration(name)!, path)
+  const generation = readlinkSync(name)
+    .split('/')
+    .find((part) => /^r\d+-/.test(part))!
+  return join(base, generation, path)
 }
 const manifestOf = (name: string) =>
   join(deps.paths.manifests, deps.manifests.key({ distribution: 'bookworm', name, version: '1.0', arch: 'amd64' }))

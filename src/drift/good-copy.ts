@@ -54,7 +54,7 @@ export async function goodCopyOf(
 
   async function isGood(path: string): Promise<boolean> {
     try {
-      return sizeOf(path) === need.size_bytes && (await hashing.digest(path)).sha256 === need.sha256
+      return (await sizeOf(path)) === need.size_bytes && (await hashing.digest(path)).sha256 === need.sha256
     } catch (error) {
       if (isMissing(error)) return false
       throw error

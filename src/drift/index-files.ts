@@ -1,9 +1,9 @@
 // Compares the live generation of each distribution with its own descriptions and signatures.
 import { readFile, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { statSync } from 'node:fs'
 import type { IndexClaims, Offered, OwnSignatures } from '../formats/format.ts'
 import { ifMissing, isMissing } from '../kernel/files.ts'
+import { statName } from '../kernel/names.ts'
 import { entriesBelow } from '../kernel/files-below.ts'
 import { BY_HASH, leadsTo, linkedGeneration, treeOf, type Tree } from '../publish/tree/generation.ts'
 import type { Db } from '../store/db.ts'
@@ -61,9 +61,9 @@ async function attemptOn(deps: IndexDeps, offered: Offered): Promise<Suspect[] |
   const suspect = (path: string, fault: Suspect['fault'], detail: string) =>
     suspectOf('index', relative(paths.root, path), fault, detail, { distribution: codename })
 
-  const linked = linkedGeneration(tree.link)
+  const linked = await linkedGeneration(tree.link)
   const generation = await liveGeneration(deps.db, codename)
-  if (linkedGeneration(tree.link) !== linked) return null
+  if ((await linkedGeneration(tree.link)) !== linked) return null
   // It was never published.
   if (generation === null) return []
   if (linked !== generation) {
@@ -71,10 +71,13 @@ async function attemptOn(deps: IndexDeps, offered: Offered): Promise<Suspect[] |
     return [suspect(tree.link, fault, `clients do not see the generation ${generation}`)]
   }
   const directory = join(tree.base, generation)
-  if (!isPresent(directory)) return [suspect(tree.link, 'wrong_link', `the generation ${generation} is missing`)]
-  const faults = tree.standing
-    .filter(({ path, target }) => !leadsTo(path, target))
-    .map(({ path }) => suspect(path, isPresent(path) ? 'wrong_link' : 'missing', 'the link that clients use'))
+  if (!(await isPresent(directory)))
+    return [suspect(tree.link, 'wrong_link', `the generation ${generation} is missing`)]
+  const faults: Suspect[] = []
+  for (const { path, target } of tree.standing) {
+    if (await leadsTo(path, target)) continue
+    faults.push(suspect(path, (await isPresent(path)) ? 'wrong_link' : 'missing', 'the link that clients use'))
+  }
 
   const read = async (path: string) => readOrNull(join(directory, path))
   const claims = await format.readClaims(distribution, read, deps.signatures)
@@ -88,7 +91,7 @@ async function attemptOn(deps: IndexDeps, offered: Offered): Promise<Suspect[] |
   for (const path of known ? await unknownIn(directory, claims) : [])
     faults.push(suspect(shown(path), 'unknown', 'the index does not list it'))
   // Files of a superseded generation may be removed at any time.
-  return linkedGeneration(tree.link) === generation ? faults : null
+  return (await linkedGeneration(tree.link)) === generation ? faults : null
 }
 
 /** Waits for a publish that has renamed its link and not committed yet. */
@@ -118,11 +121,10 @@ async function listedFaults(
     if (fault) faults.push(suspect(shown(path), fault, 'not what the index lists'))
     if (byHash === null) continue
     const other = join(tree.byHash, 'SHA256', byHash)
-    const isSame = !fault && inodeOf(other) === inodeOf(join(directory, path))
-    const otherFault = isSame ? null : await faultOf(other, sizeBytes, sha256)
+    const isOne = (await inodeOf(other)) === (await inodeOf(join(directory, path)))
+    const otherFault = !fault && isOne ? null : await faultOf(other, sizeBytes, sha256)
     // Both names of one damaged file are one finding.
-    if (otherFault && !(fault && otherFault === fault && inodeOf(other) === inodeOf(join(directory, path))))
-      faults.push(suspect(other, otherFault, `${BY_HASH} of ${path}`))
+    if (otherFault && !(isOne && otherFault === fault)) faults.push(suspect(other, otherFault, `${BY_HASH} of ${path}`))
   }
   return faults
 
@@ -138,8 +140,8 @@ async function listedFaults(
   }
 }
 
-function inodeOf(path: string): number | null {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? null
+async function inodeOf(path: string): Promise<number | null> {
+  return (await statName(path))?.ino ?? null
 }
 
 /** Regular files of a generation that its index does not list. Links are those of the layout. */
@@ -166,7 +168,7 @@ async function readOrNull(path: string): Promise<Buffer | null> {
 export async function removeDamaged({ paths, hashing, signatures }: IndexDeps, offered: Offered): Promise<number> {
   const { format, distribution } = offered
   const tree = treeOf(paths, format, distribution)
-  const generation = linkedGeneration(tree.link)
+  const generation = await linkedGeneration(tree.link)
   if (generation === null) return 0
   const read = (path: string) => readOrNull(join(tree.base, generation, path))
   const { listed } = await format.readClaims(distribution, read, signatures)
@@ -174,7 +176,7 @@ export async function removeDamaged({ paths, hashing, signatures }: IndexDeps, o
   for (const { sha256, byHash } of listed) {
     const paths = [join(tree.background, sha256), ...(byHash === null ? [] : [join(tree.byHash, 'SHA256', byHash)])]
     for (const path of paths) {
-      if (!isPresent(path) || (await hashing.digest(path)).sha256 === sha256) continue
+      if (!(await isPresent(path)) || (await hashing.digest(path)).sha256 === sha256) continue
       await rm(path, { force: true })
       removed++
     }

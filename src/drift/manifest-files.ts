@@ -140,9 +140,9 @@ export function confirmManifest({ db, paths, manifests }: ManifestDeps): Confirm
     const path = join(paths.root, subject)
     if (id === null) {
       const isKnown = async () => (await knownKeys(db, manifests, key.split('/')[0] ?? '', [key])).has(key)
-      if (!isPresent(path)) return SOUND
+      if (!(await isPresent(path))) return SOUND
       if ((await isPending(key)) || (await isUnfinished(path))) return CHANGING
-      if ((await isKnown()) || !isPresent(path)) return SOUND
+      if ((await isKnown()) || !(await isPresent(path))) return SOUND
       return faulty(suspectOf('manifests', subject, 'unknown', 'there is no such record'))
     }
     const before = await stateOf(id)
@@ -155,7 +155,7 @@ export function confirmManifest({ db, paths, manifests }: ManifestDeps): Confirm
     if (first && second && says(first, before) && says(second, before)) return SOUND
     const isSettled = !isPendingNow && !(await isPending(key)) && JSON.stringify(before) === JSON.stringify(after)
     if (!isSettled || before.manifest_changes < before.changes || Boolean(first) !== Boolean(second)) return CHANGING
-    const fault = isPresent(path) ? 'wrong_content' : 'missing'
+    const fault = (await isPresent(path)) ? 'wrong_content' : 'missing'
     const detail = `the manifest of ${before.name} ${before.version} in ${before.distribution}`
     const more = { package_id: id, distribution: before.distribution, sha256: before.sha256 }
     return faulty(suspectOf('manifests', subject, fault, detail, more))

@@ -1,7 +1,6 @@
 // Checks the files that the service itself needs: its keys, the public keys that clients fetch, and the settings.
 import { createPublicKey } from 'node:crypto'
-import { statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { DriftArea } from '../domain/drift.ts'
 import type { Signers } from '../formats/format.ts'
@@ -85,7 +84,7 @@ async function verdictOn(paths: Paths, file: OwnFile): Promise<Verdict> {
     faulty(suspectOf(file.area, relative(paths.root, file.path), fault, detail))
   try {
     const text = await readFile(file.path, 'utf8')
-    const mode = statSync(file.path).mode & 0o777
+    const mode = (await stat(file.path)).mode & 0o777
     if (!(await isRight(file, text))) return suspect('wrong_content', 'not what the service loaded when it started')
     if (file.isPrivate && (mode & 0o077) !== 0)
       return suspect('wrong_mode', `mode ${mode.toString(8)}; other users must not read it`)

@@ -58,20 +58,22 @@ const published = (db: Db, codename: string) =>
 
 /** Package files that are not linked into the tree, or lead to other bytes. */
 export function linkedPackages({ db, paths, pool, all }: PublishedDeps): Inspection {
-  function compare(offered: Offered, tree: Tree, file: OfferedFile): Suspect[] {
+  async function compare(offered: Offered, tree: Tree, file: OfferedFile): Promise<Suspect[]> {
     const { format, distribution } = offered
-    return format.packagePaths(file, distribution).flatMap((path) => {
-      const link = pool.published(storedAs(offered, file), join(tree.packages, path))
+    const suspects: Suspect[] = []
+    for (const path of format.packagePaths(file, distribution)) {
+      const link = await pool.published(storedAs(offered, file), join(tree.packages, path))
       const suspect = (fault: 'missing' | 'wrong_content') =>
         suspectOf('tree', relative(paths.root, join(tree.packages, path)), fault, '', {
           distribution: distribution.codename,
           sha256: file.sha256,
           package_id: file.package_id,
         })
-      if (link === 'nothing') return [suspect('missing')]
+      if (link === 'nothing') suspects.push(suspect('missing'))
       // What the pool lacks is a finding of its own.
-      return link === 'others' ? [suspect('wrong_content')] : []
-    })
+      if (link === 'others') suspects.push(suspect('wrong_content'))
+    }
+    return suspects
   }
 
   return {
@@ -89,7 +91,7 @@ export function linkedPackages({ db, paths, pool, all }: PublishedDeps): Inspect
           if (files.length === 0) return
           const suspects: Suspect[] = []
           for (let at = 0; at < files.length; at += 50) {
-            for (const file of files.slice(at, at + 50)) suspects.push(...compare(offered, tree, file))
+            for (const file of files.slice(at, at + 50)) suspects.push(...(await compare(offered, tree, file)))
             await turn()
           }
           id = files.at(-1)!.package_id
@@ -155,11 +157,11 @@ export function confirmLinked(deps: PublishedDeps): Confirm {
     // Unpublished since.
     if (before?.sha256 !== sha256) return SOUND
     const stored = storedAs(offered, before)
-    const link = pool.published(stored, path)
+    const link = await pool.published(stored, path)
     // A file system that cannot link has copies, which are compared by content.
     const isSound = link === 'others' ? (await digestOf(path)) === sha256 : link !== 'nothing'
     const after = await offerOf()
-    if (after?.sha256 !== sha256 || pool.published(stored, path) !== link) return CHANGING
+    if (after?.sha256 !== sha256 || (await pool.published(stored, path)) !== link) return CHANGING
     if (isSound) return SOUND
     const more = { distribution: codename, sha256, package_id: id }
     const detail = `the file of ${before.name} ${before.version}`
@@ -167,11 +169,11 @@ export function confirmLinked(deps: PublishedDeps): Confirm {
   }
 
   async function confirmUnknown(path: string, tree: Tree, offered: Offered) {
-    if (!isPresent(path)) return SOUND
+    if (!(await isPresent(path))) return SOUND
     // Offers are committed before their files are linked, so this read comes after the first look.
     const named = await namedPaths(db, offered, [path])
     if (named.has(relative(tree.packages, path))) return SOUND
-    if (!isPresent(path)) return SOUND
+    if (!(await isPresent(path))) return SOUND
     if (await isUnfinished(path)) return CHANGING
     const { codename: distribution } = offered.distribution
     const subject = relative(paths.root, path)

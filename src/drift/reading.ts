@@ -1,7 +1,8 @@
 // Small reads of directories and files that may disappear meanwhile.
-import { lstatSync, statSync, type Dirent } from 'node:fs'
+import type { Dirent } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { ifMissing, isMissing } from '../kernel/files.ts'
+import { lstatName, statName } from '../kernel/names.ts'
 
 /** Temporary files of `kernel/files` and links of the publisher, which a process that died leaves. */
 const TEMPORARY = /\.[0-9a-f]{12}(?:\.tmp)?$/
@@ -15,9 +16,9 @@ export async function entriesIn(directory: string): Promise<Dirent[]> {
 }
 
 /** The size of a file in bytes, links followed; null when it is missing. */
-export function sizeOf(path: string): number | null {
+export async function sizeOf(path: string): Promise<number | null> {
   try {
-    return statSync(path, { throwIfNoEntry: false })?.size ?? null
+    return (await statName(path))?.size ?? null
   } catch (error) {
     if (isMissing(error)) return null
     throw error
@@ -25,9 +26,9 @@ export function sizeOf(path: string): number | null {
 }
 
 /** Whether the name exists, as a file, a directory or a link. */
-export function isPresent(path: string): boolean {
+export async function isPresent(path: string): Promise<boolean> {
   try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+    return (await lstatName(path)) !== undefined
   } catch (error) {
     if (isMissing(error)) return false
     throw error

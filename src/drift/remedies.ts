@@ -1,11 +1,11 @@
 // What can be done about each finding. Every remedy may run again after a crash.
 import { chmod, rm, rmdir } from 'node:fs/promises'
-import { statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import type { RemedyAction } from '../domain/drift.ts'
 import type { FormatId } from '../domain/package.ts'
 import { isProblem } from '../domain/problem.ts'
 import { removeFile, replaceFile } from '../kernel/files.ts'
+import { statName } from '../kernel/names.ts'
 import { treeOf } from '../publish/tree/generation.ts'
 import { removeUnknown } from '../publish/tree/remove-unknown.ts'
 import { placeBytes } from '../store/files/placement.ts'
@@ -145,8 +145,7 @@ async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding
   const object = objectOf(subject)
   if (object) return { action: 'delete', detail: 'nothing needs it', rebuild: [], run: () => removeBytes(object) }
   const path = join(paths.root, subject)
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    return noRemedy('a directory that is not ours: remove it by hand')
+  if ((await statName(path))?.isDirectory()) return noRemedy('a directory that is not ours: remove it by hand')
   const need = sha256 === null ? undefined : (await needsOf(db, [sha256])).get(sha256)
   const isItself = need && subject === placesOf(deps)[area as Place].subjectOf(need)
   const [format] = relative(paths.pool, path).split('/')

@@ -22,7 +22,7 @@ export async function* indexContent(
   const file = createReadStream(path, { highWaterMark: PIECE_BYTES })
   let bytes = 0
   try {
-    for await (const piece of decompress(file, detectCompression(readPiece(path, 0, MAGIC_BYTES)))) {
+    for await (const piece of decompress(file, detectCompression(await readPiece(path, 0, MAGIC_BYTES)))) {
       bytes += piece.length
       if (bytes > maxOutputBytes) throw refused('too_large', `${name} unpacks to more than ${maxOutputBytes} bytes`)
       yield piece

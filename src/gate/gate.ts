@@ -72,7 +72,7 @@ export async function runGate(
     }
     return result
   } catch (error) {
-    if (result.candidate.path !== first.path) removeFile(result.candidate.path)
+    if (result.candidate.path !== first.path) await removeFile(result.candidate.path)
     throw error
   }
 }

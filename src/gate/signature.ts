@@ -56,7 +56,7 @@ export async function signedCopy(
     // Signing moves the header's offsets, which the index lists: the facts are read again.
     return { ...staged, facts: await format.read(path) }
   } catch (error) {
-    removeFile(path)
+    await removeFile(path)
     throw error
   }
 }

@@ -45,7 +45,7 @@ export function sourceOf(
       try {
         await to.adopt(fetched)
       } finally {
-        removeFile(fetched.path)
+        await removeFile(fetched.path)
       }
       return { declaredSha256: fetched.sha256 }
     },

@@ -6,6 +6,7 @@ import type { AntivirusStatus } from '../scanners/scanner.ts'
 import { isoTime, isoTimeOrNull, type Clock } from '../kernel/clock.ts'
 import { isShort, roomAt, roomOf } from '../kernel/disks.ts'
 import { inTime } from '../kernel/in-time.ts'
+import { createStallGuard } from '../kernel/stall-guard.ts'
 import { createShared } from '../kernel/shared.ts'
 import { clockFault } from '../store/database-clock.ts'
 import { schemaVersion, type Db } from '../store/db.ts'
@@ -64,11 +65,15 @@ export interface Health {
 
 /** Limit for one probe, so that one that hangs does not hang the report. */
 const PROBE_MS = 5_000
+/** Limit for a disk. One that hangs is not asked again until it has answered: each question keeps a thread. */
+const DISK_MS = 4_000
 /** Limit for the object store in the answer whether this replica is ready: load balancers wait a few seconds. */
 const STORE_READY_MS = 1_000
 
 export function createHealth(deps: HealthDeps): Health {
   const { db, clock, paths } = deps
+  const guard = createStallGuard(paths.root, DISK_MS)
+  const directory = (path: string) => guard(() => probeDirectory(path))
 
   const critical = {
     manifests: () => directory(paths.manifests),
@@ -87,7 +92,7 @@ export function createHealth(deps: HealthDeps): Health {
   }
   const nonCritical = {
     disk: async () => {
-      const short = Object.entries(await roomOf(deps.places)).filter(([, room]) => isShort(room))
+      const short = Object.entries(await guard(() => roomOf(deps.places))).filter(([, room]) => isShort(room))
       const names = short.map(([place]) => place)
       return {
         ok: short.length === 0,
@@ -124,7 +129,7 @@ export function createHealth(deps: HealthDeps): Health {
   }
   const info = {
     packages: () => packages(db),
-    storage: () => storage(deps),
+    storage: () => storage(deps, () => guard(() => usage(paths.root))),
     license: async () => ({ ok: true, edition: deps.edition, active: true, issued_to: null }),
     setup: async () => {
       const admin = await db.selectFrom('users').select('id').where('role', '=', 'admin').limit(1).executeTakeFirst()
@@ -200,7 +205,7 @@ async function reachable(store: ObjectStore): Promise<Probe> {
   return { ok: true, path: store.name }
 }
 
-async function directory(path: string): Promise<Probe> {
+async function probeDirectory(path: string): Promise<Probe> {
   await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
   return { ok: true, path, ...(await usage(path)) }
 }
@@ -256,7 +261,7 @@ async function packages(db: Db): Promise<Probe> {
   }
 }
 
-async function storage(deps: HealthDeps): Promise<Probe> {
+async function storage(deps: HealthDeps, room: () => ReturnType<typeof usage>): Promise<Probe> {
   const { paths, db } = deps
   const pool = await packages(db)
   const sizeMb = async (path: string) => {
@@ -270,7 +275,7 @@ async function storage(deps: HealthDeps): Promise<Probe> {
     grype_db: { path: deps.grypeDbDir, size_mb: await sizeMb(deps.grypeDbDir) },
     clamav_db: { path: deps.clamavDbDir, size_mb: await sizeMb(deps.clamavDbDir) },
   }
-  return { ok: true, ...(await usage(paths.root)), dirs }
+  return { ok: true, ...(await room()), dirs }
 }
 
 /** Keys that an anonymous caller in production gets as null (docs/api-decisions.md, section 17). */

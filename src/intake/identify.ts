@@ -43,7 +43,7 @@ export async function identify(
 ): Promise<Candidate> {
   const { codename } = distribution
   if (staged.sizeBytes === 0) throw new Problem('invalid_package', 'the file is empty')
-  const format = registry.recognize(readPiece(staged.path, 0, HEAD_BYTES))
+  const format = registry.recognize(await readPiece(staged.path, 0, HEAD_BYTES))
   if (!format) throw new Problem('invalid_package', 'the file is not a package of any known format')
   if (format.id !== wanted.id)
     throw new Problem(

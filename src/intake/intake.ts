@@ -127,14 +127,14 @@ export function createIntake(deps: IntakeDeps): Intake {
         const candidate = withoutLists(gate.candidate)
         return { gate: { ...gate, candidate }, subject: { ...subject, candidate }, row }
       } finally {
-        removeFile(gate.candidate.path)
+        await removeFile(gate.candidate.path)
       }
     } catch (error) {
       return await refusal(meta, () => ({ ...subject, codename: subject.codename ?? reception.codename() }))(error)
     } finally {
       leave()
       arrived()
-      removeFile(path)
+      await removeFile(path)
     }
   }
 

@@ -1,10 +1,10 @@
 // Receives a source into staging: counts and hashes its bytes on the way, and leaves nothing behind on failure.
-import { renameSync } from 'node:fs'
 import { Problem } from '../domain/problem.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Staged } from '../gate/step.ts'
 import { createDigests } from '../kernel/digests.ts'
 import { createFile, fsyncPath, removeFile } from '../kernel/files.ts'
+import { renameName } from '../kernel/names.ts'
 import type { Arrival, Source } from './arrival.ts'
 import { openDistribution, type FormatRegistry } from './identify.ts'
 
@@ -49,7 +49,7 @@ export function createReception(registry: FormatRegistry, path: string, maxBytes
 export async function stage(source: AsyncIterable<Uint8Array>, path: string, maxBytes: number): Promise<Staged> {
   const digests = createDigests()
   let sizeBytes = 0
-  const file = createFile(path, 0o600)
+  const file = await createFile(path, 0o600)
   try {
     for await (const chunk of source) {
       sizeBytes += chunk.byteLength
@@ -61,18 +61,18 @@ export async function stage(source: AsyncIterable<Uint8Array>, path: string, max
     }
     await file.flush()
   } catch (error) {
-    file.close()
-    removeFile(path)
+    await file.close()
+    await removeFile(path)
     throw error
   }
-  file.close()
+  await file.close()
   return { path, sizeBytes, digests: digests.hex() }
 }
 
 /** Takes over a file on the same file system. @returns the staged file, flushed to disk */
 async function adopt({ path: from, sizeBytes, digests }: Staged, path: string, maxBytes: number): Promise<Staged> {
   if (sizeBytes > maxBytes) throw tooLarge(maxBytes)
-  renameSync(from, path)
+  await renameName(from, path)
   await fsyncPath(path)
   return { path, sizeBytes, digests }
 }

@@ -60,7 +60,7 @@ export function createSettle(deps: {
         record: { ...record, entries, ensureBytes: () => hold.ensure() },
       })
       checkpoint('settled')
-      removeFile(path)
+      await removeFile(path)
       return row
     } catch (error) {
       await staging.discard(path)

@@ -147,7 +147,7 @@ async function signFileAgain(deps: SignAgainDeps, file: FileId): Promise<Package
     const verdict = await format.verifySignature!(path, [deps.signers.openpgp.publicKeyArmored])
     if (verdict.outcome !== 'verified') throw new Problem('invalid_package', `its signature is ${verdict.outcome}`)
     const done = await replaceFile(deps, file, { ...signed, path }, rows)
-    removeFile(path)
+    await removeFile(path)
     await deps.manifests.write(done.map(({ id }) => id)).catch(deps.onError)
     return done
   } catch (error) {

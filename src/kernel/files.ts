@@ -1,30 +1,13 @@
 // Durable file operations, written so that a crash at any line leaves a state that recovery knows.
 //
-// Operations on names (create, link, rename, remove, stat) are synchronous: the kernel does them in memory in 7-50 us,
-// while a round trip to the thread pool takes 40-360 us, and an upload needs about forty of them. Only what waits for the
-// disk, a flush or a large write, uses the thread pool. The price: on a network file system every such operation blocks
-// the event loop for a network round trip.
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  fsync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  write,
-  writev,
-  writevSync,
-} from 'node:fs'
-import { copyFile, readFile } from 'node:fs/promises'
+// Operations on names are those of kernel/names. What waits for the disk, a flush or a large write, uses the thread pool.
+import { fsync, write, writev, writevSync } from 'node:fs'
+import { copyFile, readFile, stat } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { dirname, join, basename } from 'node:path'
+import * as names from './names.ts'
+import { isRemote } from './remote.ts'
 
 const fsyncLater = promisify(fsync)
 const writeLater = promisify(write)
@@ -32,11 +15,11 @@ const writevLater = promisify(writev)
 
 /** Flushes a file's bytes, or a directory's names, to the disk. */
 export async function fsyncPath(path: string): Promise<void> {
-  const file = openSync(path, constants.O_RDONLY)
+  const file = await names.openName(path, 'r', 0)
   try {
     await fsyncLater(file)
   } finally {
-    closeSync(file)
+    await names.closeName(file, path)
   }
 }
 
@@ -44,33 +27,32 @@ export async function fsyncPath(path: string): Promise<void> {
 const AT_ONCE_BYTES = 64 * 1024
 
 /** The process has umask 077 (main.ts): what others may read, the served trees, is opened to them explicitly. */
-function exactly(mode: number, open: () => void): void {
-  if ((mode & 0o077) !== 0) open()
-}
+const isOpen = (mode: number) => (mode & 0o077) !== 0
 
 export interface NewFile {
   write(...pieces: Uint8Array[]): Promise<void>
   flush(): Promise<void>
-  close(): void
+  close(): Promise<void>
 }
 
-/** Creates a file to be written piece by piece: the first 64 KiB synchronously, the rest on the thread pool. */
-export function createFile(path: string, mode: number): NewFile {
-  const file = openSync(path, 'wx', mode)
-  exactly(mode, () => fchmodSync(file, mode))
+/** Creates a file to be written piece by piece: on a local disk the first 64 KiB synchronously, the rest on the thread pool. */
+export async function createFile(path: string, mode: number): Promise<NewFile> {
+  const file = await names.openName(path, 'wx', mode)
+  if (isOpen(mode)) await names.chmodOpen(file, path, mode)
+  const atOnceBytes = isRemote(path) ? 0 : AT_ONCE_BYTES
   let size = 0
   return {
     async write(...pieces) {
       const wanted = pieces.reduce((sum, piece) => sum + piece.byteLength, 0)
       size += wanted
       // On a full disk fewer bytes are written than asked for.
-      let done = size <= AT_ONCE_BYTES ? writevSync(file, pieces) : (await writevLater(file, pieces)).bytesWritten
+      let done = size <= atOnceBytes ? writevSync(file, pieces) : (await writevLater(file, pieces)).bytesWritten
       if (done === wanted) return
       const rest = Buffer.concat(pieces)
       while (done < wanted) done += (await writeLater(file, rest, done)).bytesWritten
     },
     flush: () => fsyncLater(file),
-    close: () => closeSync(file),
+    close: () => names.closeName(file, path),
   }
 }
 
@@ -82,13 +64,13 @@ export async function writeDurably(
 ): Promise<void> {
   const parts =
     typeof content === 'string' ? [Buffer.from(content)] : content instanceof Uint8Array ? [content] : content
-  const file = createFile(path, mode)
+  const file = await createFile(path, mode)
   try {
     // IOV_MAX is 1024 on Linux.
     for (let at = 0; at < parts.length; at += 512) await file.write(...parts.slice(at, at + 512))
     await file.flush()
   } finally {
-    file.close()
+    await file.close()
   }
 }
 
@@ -100,9 +82,9 @@ export async function exchangeFile(path: string, content: Uint8Array | string, m
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
   try {
     await writeDurably(temporary, content, mode)
-    renameSync(temporary, path)
+    await names.renameName(temporary, path)
   } catch (error) {
-    removeFile(temporary)
+    await removeFile(temporary)
     throw error
   }
 }
@@ -119,7 +101,7 @@ export async function replaceFile(path: string, content: Uint8Array | string, mo
  */
 export async function linkFile(from: string, to: string): Promise<boolean> {
   try {
-    linkSync(from, to)
+    await names.linkName(from, to)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'EEXIST') return false
@@ -128,9 +110,9 @@ export async function linkFile(from: string, to: string): Promise<boolean> {
     try {
       await copyFile(from, temporary)
       await fsyncPath(temporary)
-      renameSync(temporary, to)
+      await names.renameName(temporary, to)
     } catch (failure) {
-      removeFile(temporary)
+      await removeFile(temporary)
       throw failure
     }
   }
@@ -139,7 +121,7 @@ export async function linkFile(from: string, to: string): Promise<boolean> {
 
 export async function exists(path: string): Promise<boolean> {
   try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined
+    return (await names.statName(path)) !== undefined
   } catch (error) {
     if (isMissing(error)) return false
     throw error
@@ -147,10 +129,10 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /** Removes a file; a missing file is no error. */
-export function removeFile(path: string): void {
+export async function removeFile(path: string): Promise<void> {
   try {
     // Most are gone, moved to where they belong. To look takes 2 us, the error of a missing name 30.
-    if (lstatSync(path, { throwIfNoEntry: false })) unlinkSync(path)
+    if (await names.lstatName(path)) await names.unlinkName(path)
   } catch (error) {
     if (!isMissing(error)) throw error
   }
@@ -159,10 +141,9 @@ export function removeFile(path: string): void {
 /** Creates a directory and its parents. @returns the highest one that is new; undefined when all existed */
 export async function ensureDirectory(path: string, mode = 0o755): Promise<string | undefined> {
   try {
-    const made = mkdirSync(path, { recursive: true, mode })
-    exactly(mode, () => {
-      for (let at = path; made !== undefined && at.length >= made.length; at = dirname(at)) chmodSync(at, mode)
-    })
+    const made = await names.makeDirectories(path, mode)
+    if (made !== undefined && isOpen(mode))
+      for (let at = path; at.length >= made.length; at = dirname(at)) await names.chmodName(at, mode)
     return made
   } catch (error) {
     // On a full disk a recursive mkdir reports ENOENT; creating one directory at a time reports the true error.
@@ -174,7 +155,7 @@ export async function ensureDirectory(path: string, mode = 0o755): Promise<strin
 /** Creates a directory with mode 0700, or sets an existing one to it. */
 export async function ensurePrivateDirectory(path: string): Promise<void> {
   const made = await ensureDirectory(path, 0o700)
-  if (made === undefined && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o700)
+  if (made === undefined && isOpen((await stat(path)).mode)) await names.chmodName(path, 0o700)
 }
 
 /**
@@ -190,8 +171,8 @@ export function enteredInto(directory: string, made: string | undefined): string
 async function makeOneByOne(path: string, mode: number): Promise<string | undefined> {
   if (await exists(path)) return undefined
   const made = await makeOneByOne(dirname(path), mode)
-  mkdirSync(path, { mode })
-  exactly(mode, () => chmodSync(path, mode))
+  await names.makeDirectory(path, mode)
+  if (isOpen(mode)) await names.chmodName(path, mode)
   return made ?? path
 }
 

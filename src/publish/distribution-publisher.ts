@@ -131,7 +131,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
       return 'overtaken'
     }
     const backgroundIndexes = await present(tree, row.background_indexes)
-    const unchanged = unchangedIn(state, JSON.stringify(backgroundIndexes))
+    const unchanged = await unchangedIn(state, JSON.stringify(backgroundIndexes))
     const render = () =>
       format.index({
         distribution,
@@ -199,9 +199,12 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
   }
 
   /** The architectures whose index is the same as in the live generation, where each has one of its own. */
-  function unchangedIn({ published, changedAt }: IndexState, backgroundIndexes: string): Unchanged | null {
+  async function unchangedIn(
+    { published, changedAt }: IndexState,
+    backgroundIndexes: string,
+  ): Promise<Unchanged | null> {
     if (!format.independentArchitectures || published?.backgroundIndexes !== backgroundIndexes) return null
-    if (linkedGeneration(tree.link) !== published.generation) return null
+    if ((await linkedGeneration(tree.link)) !== published.generation) return null
     const isUnchanged = (arch: string) => (changedAt.get(arch) ?? -1) <= published.revision
     const architectures = distribution.architectures.filter(isUnchanged)
     // A publish that nothing asked for: someone wants the index written again.

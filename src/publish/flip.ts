@@ -1,12 +1,13 @@
 // The one moment clients see: the rename that makes a generation live, and the date that its Release carries.
 import { randomBytes } from 'node:crypto'
-import { lstatSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { sql, type Selectable } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureDirectory, exists, fsyncPath, removeFile } from '../kernel/files.ts'
+import { lstatName, renameName, symlinkName } from '../kernel/names.ts'
 import type { Db } from '../store/db.ts'
 import type { PublicationsTable } from '../store/tables.ts'
 import { ensureStanding, linkedGeneration, releaseDateOf, type Tree } from './tree/generation.ts'
@@ -42,7 +43,7 @@ export function createFlip(
   async function reserveDate(): Promise<number> {
     const now = Math.floor(clock.now().getTime() / 1000)
     // A database that was lost or restored may know less than clients have seen.
-    const seen = releaseDateOf(linkedGeneration(tree.link))
+    const seen = releaseDateOf(await linkedGeneration(tree.link))
     const row = await db
       .updateTable('distributions')
       .set({
@@ -58,7 +59,7 @@ export function createFlip(
     const { generation, revision, release_date: date, causes } = publication
     await ensureDirectory(dirname(tree.link))
     const temporary = join(dirname(tree.link), `.${basename(tree.link)}.${randomBytes(6).toString('hex')}`)
-    symlinkSync(relative(dirname(tree.link), join(tree.base, generation)), temporary)
+    await symlinkName(relative(dirname(tree.link), join(tree.base, generation)), temporary)
     checkpoint('before-flip')
     try {
       await db.transaction().execute(async (tx) => {
@@ -76,13 +77,14 @@ export function createFlip(
         )
         const [live] = rows
         if (!live || live.cleanings !== cleanings) throw new Overtaken()
-        const linked = linkedGeneration(tree.link)
+        const linked = await linkedGeneration(tree.link)
         const isLive = live.generation !== null && linked === live.generation && (await exists(join(tree.base, linked)))
         if (isLive && live.published_revision >= revision) throw new Overtaken()
         // Another replica reserved its date later and flipped before: apt would ignore the older index.
         if (releaseDateOf(linked) > releaseDateOf(generation)) throw new Overtaken()
-        if (isDirectory(tree.link)) rmSync(tree.link, { recursive: true })
-        renameSync(temporary, tree.link)
+        // Before distributions had several architectures, an rpm tree had a directory of links here.
+        if ((await lstatName(tree.link))?.isDirectory()) await rm(tree.link, { recursive: true })
+        await renameName(temporary, tree.link)
         checkpoint('after-flip')
       })
       return await named('published')
@@ -90,7 +92,7 @@ export function createFlip(
       if (error instanceof Overtaken) return await named('overtaken')
       throw error
     } finally {
-      removeFile(temporary)
+      await removeFile(temporary)
       await fsyncPath(dirname(tree.link))
     }
   }
@@ -105,11 +107,6 @@ export function createFlip(
   }
 
   return { reserveDate, flip }
-}
-
-/** Before distributions had several architectures, an rpm tree had a directory of links here. */
-function isDirectory(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 /** Rolls back the transaction that found out. */

@@ -37,7 +37,7 @@ export async function inspect(
     if (!(await pool.copyTo(stored, path))) return refused([])
     return await runSteps(row, { ...candidate, path }, cve, run)
   } finally {
-    removeFile(path)
+    await removeFile(path)
   }
 }
 
@@ -58,7 +58,7 @@ async function runSteps(row: PackageRow, file: Candidate, cve: Verdict | null, r
     seen.push({ key: 'dependencies', verdict: dependencies.verdict })
     return { evidence: seen, clears: true, missing: dependencies.missing ?? null, signed }
   } catch (error) {
-    if (signed) removeFile(signed.path)
+    if (signed) await removeFile(signed.path)
     throw error
   }
 }

@@ -59,7 +59,7 @@ export async function judgeAgain(
   if (standing.length > 0) return 'left'
   const inspection = await inspect(deps, row, candidate, cve, run)
   // Its file was signed when it came in. Where the settings ask for another signature now, a person decides.
-  if (inspection.signed) removeFile(inspection.signed.path)
+  if (inspection.signed) await removeFile(inspection.signed.path)
   const evidence: Evidence[] = [{ key: 'cve_scan', verdict: cve }, ...inspection.evidence]
   const of = (key: PipelineKey) => evidence.find((one) => one.key === key)?.verdict
   const malware = of('antivirus')

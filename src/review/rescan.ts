@@ -146,7 +146,7 @@ async function withInspected(
     isReferred = applied.row.sha256 === digests.sha256
     return applied
   } finally {
-    if (isReferred) removeFile(path)
+    if (isReferred) await removeFile(path)
     else await staging.discard(path)
   }
 }

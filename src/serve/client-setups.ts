@@ -56,6 +56,11 @@ export function createClientSetups(active: readonly Offered[], keysOf: () => Set
   }
 }
 
+/** Whether an answer would read the keys and the settings. */
+export function isSetupPath(url: string): boolean {
+  return SETUP_PATH.test(url.split('?', 1)[0] ?? '')
+}
+
 /**
  * Answers the set-up paths of one listener.
  * @param publicUrl the configured address, if any; null to name the address that each client used
@@ -68,8 +73,8 @@ export function createSetupAnswer(
   trusts: (address: string) => boolean,
 ): (request: IncomingMessage) => string | null {
   return ({ url = '', headers, socket }) => {
+    if (!isSetupPath(url)) return null
     const [path = ''] = url.split('?', 1)
-    if (!SETUP_PATH.test(path)) return null
     return setups.find(listener, path, addressOf(headers, peerOf(socket), publicUrl(), trusts))
   }
 }

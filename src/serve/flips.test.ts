@@ -121,12 +121,12 @@ describe('an apk index, whose link leads through the one that a publish replaces
     }
   })
 
-  test('is dated by the link that is replaced', () => {
+  test('is dated by the link that is replaced', async () => {
     write('r1')
     repository.link(`${base}/live`, 'r1')
     const mount = APT_MOUNTS.find(({ prefix }) => prefix === '/apk/')!
     const tree = createPublishedTree(repository.dir, () => {})
-    expect(tree.flipLink({ mount, path: url.slice(1) })).toBe(join(repository.dir, base, 'live'))
+    expect(await tree.flipLink({ mount, path: url.slice(1) })).toBe(join(repository.dir, base, 'live'))
   })
 })
 

@@ -1,7 +1,10 @@
 // The published files on disk: checks them, and opens only files inside a published place. Caches nothing.
-import { constants, lstatSync, readlinkSync, statSync, type BigIntStats } from 'node:fs'
-import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises'
+import { constants, lstatSync, statSync, type BigIntStats } from 'node:fs'
+import { lstat, open, readlink, realpath, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { lstatName, readLink } from '../kernel/names.ts'
+import { isRemote } from '../kernel/remote.ts'
+import { createStallGuard, type StallGuard } from '../kernel/stall-guard.ts'
 import { parseLinkTarget, type LinkedObject } from '../store/objects/object-store.ts'
 import type { Located } from './request-path.ts'
 
@@ -18,101 +21,129 @@ export interface PublishedObject extends LinkedObject {
 
 export interface PublishedTree {
   /**
-   * The file a name refers to now, all links followed; null when it is not a regular file. Synchronous: one
-   * `stat` of a local path takes 3 µs (2026-11-21), a thread pool operation ten times that, and the result
-   * makes a flip visible to the very next request.
+   * The file a name refers to now, all links followed; null when it is not a regular file. Synchronous on a local disk:
+   * one `stat` of a local path takes 3 µs (2026-11-21), a thread pool operation ten times that. The result makes a flip
+   * visible to the very next request.
    */
-  look(file: Located): BigIntStats | null
+  look(file: Located): BigIntStats | null | Promise<BigIntStats | null>
   /** The symbolic link a publish replaces on the way to this file; null when there is none. */
-  flipLink(file: Located): string | null
-  /** When that link was last replaced, in ms since 1970; 0 when it is missing. */
-  flippedAt(link: string): number
+  flipLink(file: Located): Promise<string | null>
+  /** When that link was last replaced, in ms since 1970; 0 when it is missing. Synchronous as `look`. */
+  flippedAt(link: string): number | Promise<number>
   /** Opens the file if it lies in a published place; null when it does not, or is gone. The caller closes it. */
   open(file: Located): Promise<OpenFile | null>
   /** The object that a link in a published place names; null when the name is no such link. */
   object(file: Located): Promise<PublishedObject | null>
+  /** Waits until the file system has answered; at once on a local disk. */
+  isThere(): unknown
+  /** Runs a read of an open file within the bound of all of these. */
+  inTime<T>(work: () => Promise<T>): Promise<T>
 }
+
+/** A remote file system that does not answer for so long is refused as an object store is: 503, try again. */
+const STALLED_MS = 5_000
+/** On a local disk nothing has a bound. */
+const unbounded: StallGuard = (work) => work()
 
 /** @param onRefused called when a link led out of the published places */
 export function createPublishedTree(reposDir: string, onRefused: (file: Located, real: string) => void): PublishedTree {
+  const far = isRemote(reposDir)
+  const guard = far ? createStallGuard(reposDir, STALLED_MS) : unbounded
+
+  const openPublished = async (file: Located): Promise<OpenFile | null> => {
+    const [root, real] = await Promise.all([realpath(reposDir), realpath(join(reposDir, file.path))])
+    if (!isPublished(root, real, file.mount.roots)) {
+      onRefused(file, real)
+      return null
+    }
+    // O_NOFOLLOW: opens the file that was checked. O_NONBLOCK: opening a pipe must not hang.
+    const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const stats = await handle.stat({ bigint: true })
+      if (stats.isFile()) return { handle, stats }
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+    await handle.close()
+    return null
+  }
+
+  const readObject = async (file: Located): Promise<PublishedObject | null> => {
+    const path = join(reposDir, file.path)
+    // The link itself leads to no file, so only its directory has a real path.
+    const [root, directory] = await Promise.all([realpath(reposDir), realpath(dirname(path))])
+    const link = join(directory, basename(path))
+    if (!isPublished(root, link, file.mount.roots)) return null
+    const [target, { mtimeMs }] = await Promise.all([readlink(link), lstat(link)])
+    const object = parseLinkTarget(target)
+    return object && object.format === file.mount.format?.id ? { ...object, linkedMs: mtimeMs } : null
+  }
+
   return {
     look(file) {
+      // `join` would take a third of the time; both parts are normalized already.
+      const path = `${reposDir}/${file.path}`
+      if (far) return guard(() => stat(path, { bigint: true })).then(regular, nullIfUnreachable)
       try {
-        // `join` would take a third of the time; both parts are normalized already.
-        const stats = statSync(`${reposDir}/${file.path}`, { bigint: true, throwIfNoEntry: false })
-        return stats?.isFile() ? stats : null
+        return regular(statSync(path, LOOK))
       } catch (error) {
-        if (isUnreachable(error)) return null
-        throw error
+        return nullIfUnreachable(error)
       }
     },
 
-    flipLink(file) {
+    async flipLink(file) {
       const named = file.publishedAs ?? file.path
       // The path of a generation that is no longer live contains no link that a publish replaces.
       if (!named.startsWith(`${file.mount.path}/`)) return null
       // The mount's own directory is not replaced by a publish.
-      const link = firstLink(join(reposDir, file.mount.path), named.slice(file.mount.path.length + 1))
+      const link = await guard(() =>
+        firstLink(join(reposDir, file.mount.path), named.slice(file.mount.path.length + 1)),
+      )
       if (link === null) return null
       // A link beside the packages (apk) stays, and leads through the one that is replaced.
-      const through = relative(reposDir, targetOf(link))
-      return (through.startsWith('..') ? null : firstLink(reposDir, through)) ?? link
+      const through = relative(reposDir, await guard(() => targetOf(link)))
+      return (through.startsWith('..') ? null : await guard(() => firstLink(reposDir, through))) ?? link
     },
 
     flippedAt(link) {
       // A rename changes the inode's change time, not its modification time.
+      if (far) return guard(() => lstatName(link)).then((stats) => stats?.ctimeMs ?? 0)
       return lstatSync(link, { throwIfNoEntry: false })?.ctimeMs ?? 0
     },
 
-    async open(file) {
-      try {
-        const [root, real] = await Promise.all([realpath(reposDir), realpath(join(reposDir, file.path))])
-        if (!isPublished(root, real, file.mount.roots)) {
-          onRefused(file, real)
-          return null
-        }
-        // O_NOFOLLOW: opens the file that was checked. O_NONBLOCK: opening a pipe must not hang.
-        const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-        try {
-          const stats = await handle.stat({ bigint: true })
-          if (stats.isFile()) return { handle, stats }
-        } catch (error) {
-          await handle.close()
-          throw error
-        }
-        await handle.close()
-        return null
-      } catch (error) {
-        if (isUnreachable(error)) return null
-        throw error
-      }
-    },
+    open: (file) =>
+      guard(
+        () => openPublished(file).catch(nullIfUnreachable),
+        (late) => late?.handle.close(),
+      ),
 
-    async object(file) {
-      try {
-        const path = join(reposDir, file.path)
-        // The link itself leads to no file, so only its directory has a real path.
-        const [root, directory] = await Promise.all([realpath(reposDir), realpath(dirname(path))])
-        const link = join(directory, basename(path))
-        if (!isPublished(root, link, file.mount.roots)) return null
-        const [target, { mtimeMs }] = await Promise.all([readlink(link), lstat(link)])
-        const object = parseLinkTarget(target)
-        return object && object.format === file.mount.format?.id ? { ...object, linkedMs: mtimeMs } : null
-      } catch (error) {
-        // EINVAL: no symbolic link.
-        if (isUnreachable(error) || (error as NodeJS.ErrnoException).code === 'EINVAL') return null
-        throw error
-      }
-    },
+    object: (file) =>
+      guard(() => readObject(file)).catch((error: unknown) => {
+        // It is no symbolic link.
+        if ((error as NodeJS.ErrnoException).code === 'EINVAL') return null
+        return nullIfUnreachable(error)
+      }),
+
+    isThere: () => (far ? guard(() => lstat(reposDir)) : null),
+    inTime: guard,
   }
 }
 
+const LOOK = { bigint: true, throwIfNoEntry: false } as const
+const regular = (stats: BigIntStats | undefined) => (stats?.isFile() ? stats : null)
+
+function nullIfUnreachable(error: unknown): null {
+  if (isUnreachable(error)) return null
+  throw error
+}
+
 /** The first symbolic link on a path below a directory. */
-function firstLink(directory: string, path: string): string | null {
+async function firstLink(directory: string, path: string): Promise<string | null> {
   let at = directory
   for (const name of path.split('/')) {
     at = join(at, name)
-    const stats = lstatSync(at, { throwIfNoEntry: false })
+    const stats = await lstatName(at)
     if (!stats) return null
     if (stats.isSymbolicLink()) return at
   }
@@ -120,9 +151,9 @@ function firstLink(directory: string, path: string): string | null {
 }
 
 /** What a link names; the link itself when it was removed meanwhile. */
-function targetOf(link: string): string {
+async function targetOf(link: string): Promise<string> {
   try {
-    return resolve(dirname(link), readlinkSync(link))
+    return resolve(dirname(link), await readLink(link))
   } catch (error) {
     if (isUnreachable(error)) return link
     throw error

@@ -3,10 +3,12 @@ import { isProblem } from '../domain/problem.ts'
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { socketAddress, type ClientAddress } from '../kernel/client-address.ts'
+import { after } from '../kernel/at-once.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { answerWithContent, answerWithFile, answerWithText, refuse, type Exchange } from '../http-files/answers.ts'
 import type { AccessLog } from './access-log.ts'
+import { isSetupPath } from './client-setups.ts'
 import { createConnections, hasBody, hasTwoHosts } from '../kernel/connections.ts'
 import type { Mount } from './mounts.ts'
 import { createPublishedTree } from './published-tree.ts'
@@ -93,7 +95,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   const representations = createRepresentations(tree, memory, (error) =>
     log.error({ err: error }, 'a published file could not be closed'),
   )
-  const pairs = createSignedPairs(reposDir, deps.pairTurns ?? createPairTurns(clock))
+  const pairs = createSignedPairs(reposDir, deps.pairTurns ?? createPairTurns(clock), tree.inTime)
   const objects = deps.objects ? createObjectAnswers(deps.objects) : null
   const server = createServer({
     headersTimeout: timeouts.header,
@@ -130,11 +132,18 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
       refuse(exchange, 405, ['Allow', 'GET, HEAD'])
       return
     }
+    // A set-up is read synchronously: not from a file system that has stalled.
+    return isSetupPath(url) ? after(tree.isThere(), () => answerSetup(exchange)) : answerPublished(exchange)
+  }
+
+  const answerSetup = (exchange: Exchange): Promise<void> | void => {
     const text = setup(exchange.request)
-    if (text !== null) {
-      answerWithText(exchange, text, SETUP_HEADERS)
-      return
-    }
+    if (text === null) return answerPublished(exchange)
+    answerWithText(exchange, text, SETUP_HEADERS)
+  }
+
+  const answerPublished = (exchange: Exchange): Promise<void> | void => {
+    const { method = '', url = '' } = exchange.request
     const located = locate(url, mounts)
     if (typeof located === 'string') {
       refuse(exchange, REFUSALS[located])
@@ -143,7 +152,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     const file = located.mount.format?.serving.signedPair
       ? pairs.place(located, method, () => clientOf(exchange.request))
       : located
-    return file instanceof Promise ? file.then((placed) => answerFrom(exchange, placed)) : answerFrom(exchange, file)
+    return after(file, (placed) => answerFrom(exchange, placed))
   }
 
   const answerFrom = (exchange: Exchange, file: Located): Promise<void> | void => {

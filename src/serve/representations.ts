@@ -1,6 +1,7 @@
 // Finds the current representation of a published name: bytes in memory or an open file. Knows no HTTP message.
 import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
+import { after } from '../kernel/at-once.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import { createBodyCache } from './body-cache.ts'
 import { kindOf } from './file-kinds.ts'
@@ -15,7 +16,7 @@ type Answer = Representation | null
 export interface Representations {
   /**
    * The current representation, never older than the call. Synchronous when the file is in memory or
-   * already open. The caller must release a `file`.
+   * already open, and on a local disk. The caller must release a `file`.
    * @param observedMs the time of the call, since 1970
    */
   find(file: Located, observedMs: number): Answer | Promise<Answer>
@@ -33,6 +34,15 @@ interface Loading {
   /** the state that was seen before the read began */
   stats: BigIntStats
   file: Promise<CachedFile | null>
+}
+
+/** What a request found. */
+interface Seen {
+  /** when the link that is known was replaced */
+  at: number
+  stats: BigIntStats | null
+  observedMs: number
+  triesLeft: number
 }
 
 /** Files loaded at the same time; each may be as large as `fileBytes`, in addition to the cache. */
@@ -56,18 +66,37 @@ export function createRepresentations(
     const known = small.get(file.path)
     // Reads the link first: a flip in between gives the new file a date that is too old, so it is sent again, never kept.
     const flippedAt = known?.flipLink ? tree.flippedAt(known.flipLink) : 0
-    const stats = tree.look(file)
+    return after(flippedAt, (at) =>
+      after(tree.look(file), (stats) => choose(file, known, { at, stats, observedMs, triesLeft })),
+    )
+  }
+
+  const choose = (
+    file: Located,
+    known: CachedFile | null | undefined,
+    { at, stats, observedMs, triesLeft }: Seen,
+  ): Answer | Promise<Answer> => {
     if (!stats) {
       if (known) small.delete(file.path)
       return null
     }
-    if (known && isSameState(known.stats, stats)) return representationNow(known, flippedAt, observedMs)
+    if (known && isSameState(known.stats, stats)) return representationNow(known, at, observedMs)
     if (Number(stats.size) <= limits.fileBytes) return load(file, stats, observedMs, triesLeft)
     const open = large.take(file.path, stats)
     // Reads the link after the file: a flip in between gives a date that is too new, which sends too much, not too little.
-    return open
-      ? representationNow(open, open.flipLink ? tree.flippedAt(open.flipLink) : 0, observedMs)
-      : openLarge(file, observedMs)
+    return open ? datedNow(open, observedMs) : openLarge(file, observedMs)
+  }
+
+  const datedNow = (open: CachedFile, observedMs: number): Answer | Promise<Answer> => {
+    const at = open.flipLink ? tree.flippedAt(open.flipLink) : 0
+    if (!(at instanceof Promise)) return representationNow(open, at, observedMs)
+    return at.then(
+      (known) => representationNow(open, known, observedMs),
+      (error: unknown) => {
+        open.representation.source.file?.release()
+        throw error
+      },
+    )
   }
 
   /** Requests that saw the same state share one read; a request that saw another state never gets it. */
@@ -82,7 +111,7 @@ export function createRepresentations(
     const cached = await shared.file
     if (cached && isSameState(cached.stats, stats)) return representationNow(cached, cached.flippedAt, observedMs)
     // Unchanged but unreadable: outside the published places. Otherwise it changed in the meantime.
-    const now = tree.look(file)
+    const now = await tree.look(file)
     if (!cached && now && isSameState(now, stats)) return null
     return attempt(file, observedMs, triesLeft - 1)
   }
@@ -95,15 +124,15 @@ export function createRepresentations(
   }
 
   const read = async (file: Located, observedMs: number): Promise<CachedFile | null> => {
-    const flip = flipOf(file)
+    const flip = await flipOf(file)
     const opened = await tree.open(file)
     if (!opened) return null
     const { handle, stats } = opened
     try {
       if (Number(stats.size) > limits.fileBytes) return null
-      const body = await readWhole(handle, Number(stats.size))
+      const body = await tree.inTime(() => readWhole(handle, Number(stats.size)))
       // A file that was written to during the read would be inconsistent.
-      if (!body || !isSameState(stats, await handle.stat({ bigint: true }))) return null
+      if (!body || !isSameState(stats, await tree.inTime(() => handle.stat({ bigint: true })))) return null
       const cached = createCachedFile(
         kindOf(file.path, file.mount.format),
         stats,
@@ -119,7 +148,7 @@ export function createRepresentations(
   }
 
   const openLarge = async (file: Located, observedMs: number): Promise<Answer> => {
-    const flip = flipOf(file)
+    const flip = await flipOf(file)
     const opened = await tree.open(file)
     if (!opened) return null
     const { handle, stats } = opened
@@ -128,9 +157,9 @@ export function createRepresentations(
     return large.share(file.path, stats, handle, keep).representation
   }
 
-  const flipOf = (file: Located) => {
-    const link = kindOf(file.path, file.mount.format).immutable ? null : tree.flipLink(file)
-    return { link, at: link ? tree.flippedAt(link) : 0 }
+  const flipOf = async (file: Located) => {
+    const link = kindOf(file.path, file.mount.format).immutable ? null : await tree.flipLink(file)
+    return { link, at: link ? await tree.flippedAt(link) : 0 }
   }
 
   return { find: (file, observedMs) => attempt(file, observedMs, TRIES), close: () => large.close() }

@@ -1,7 +1,12 @@
 // Keeps a signed index and its signature from one generation for each client, across a flip between the two requests.
 import { realpathSync, statSync } from 'node:fs'
+import { realpath, stat } from 'node:fs/promises'
 import { relative } from 'node:path'
 import type { SignedPair } from '../formats/serving.ts'
+import { after } from '../kernel/at-once.ts'
+import { ifMissing } from '../kernel/files.ts'
+import { isRemote } from '../kernel/remote.ts'
+import type { StallGuard } from '../kernel/stall-guard.ts'
 import type { PairRequest } from './pair-reading.ts'
 import type { PairAnswer, PairTurns } from './pair-turns.ts'
 import type { Located } from './request-path.ts'
@@ -21,26 +26,54 @@ export interface SignedPairs {
   place(file: Located, method: string, client: () => string): Located | Promise<Located>
 }
 
+interface Asked {
+  file: Located
+  request: PairRequest
+  client: string
+  /** how often the client has waited */
+  waits: number
+}
+
+interface Found {
+  directory: string
+  name: string
+  /** the generation that is live */
+  live: string
+}
+
 /** How often a client is made to wait, because of yet another flip. */
 const MOST_WAITS = 5
 
-export function createSignedPairs(reposDir: string, turns: PairTurns): SignedPairs {
+/** @param inTime runs work on a remote file system */
+export function createSignedPairs(reposDir: string, turns: PairTurns, inTime: StallGuard): SignedPairs {
+  const generationOf = isRemote(reposDir)
+    ? (directory: string) => inTime(() => farGeneration(reposDir, directory).catch(() => null))
+    : (directory: string) => nearGeneration(reposDir, directory)
+  const isFile = isRemote(reposDir) ? (path: string) => inTime(() => isFarFile(path)) : isNearFile
+
   /** @param waits how often the client has waited */
   const placed = (file: Located, request: PairRequest, client: string, waits: number): Located | Promise<Located> => {
     const slash = file.path.lastIndexOf('/')
     const [directory, name] = [file.path.slice(0, slash), file.path.slice(slash + 1)]
-    const live = generationOf(reposDir, directory)
-    if (live === null) return file
+    return after(generationOf(directory), (live) =>
+      live === null ? file : placedIn({ directory, name, live }, { file, request, client, waits }),
+    )
+  }
+
+  const placedIn = ({ directory, name, live }: Found, asked: Asked): Located | Promise<Located> => {
+    const { file, request, client, waits } = asked
     const settle = (answer: PairAnswer): Located | Promise<Located> => {
       if ('again' in answer) return placed(file, request, client, waits + 1)
       const isThere = answer.generation === live || isFile(`${reposDir}/${answer.generation}/${name}`)
-      const generation = isThere ? answer.generation : live
-      // Named by the generation in any case: what was checked is what is sent.
-      const path = `${generation}/${name}`
-      return generation === live ? { ...file, path, publishedAs: file.path } : { ...file, path }
+      return after(isThere, (there) => {
+        const generation = there ? answer.generation : live
+        // Named by the generation in any case: what was checked is what is sent.
+        const path = `${generation}/${name}`
+        return generation === live ? { ...file, path, publishedAs: file.path } : { ...file, path }
+      })
     }
     const answer = turns({ name: `${directory} ${client}`, request, live, mayWait: waits < MOST_WAITS })
-    return answer instanceof Promise ? answer.then(settle) : settle(answer)
+    return after(answer, settle)
   }
 
   return {
@@ -60,7 +93,7 @@ function requestOf(pair: SignedPair, name: string, method: string): PairRequest 
 }
 
 /** The real directory, relative to `reposDir`; null when it does not exist. */
-function generationOf(reposDir: string, directory: string): string | null {
+function nearGeneration(reposDir: string, directory: string): string | null {
   try {
     return relative(realpathSync(reposDir), realpathSync(`${reposDir}/${directory}`))
   } catch {
@@ -68,6 +101,15 @@ function generationOf(reposDir: string, directory: string): string | null {
   }
 }
 
-function isFile(path: string): boolean {
+async function farGeneration(reposDir: string, directory: string): Promise<string> {
+  const [root, real] = await Promise.all([realpath(reposDir), realpath(`${reposDir}/${directory}`)])
+  return relative(root, real)
+}
+
+async function isFarFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(ifMissing(null)))?.isFile() ?? false
+}
+
+function isNearFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }

@@ -1,15 +1,16 @@
 // The runtime settings: stored in `settings.json`, shared by replicas, changed all or nothing.
-import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Settings } from '../domain/settings.ts'
 import type { Bus } from '../kernel/bus.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import type { SecretBox } from '../kernel/crypto.ts'
-import { ensureDirectory, isMissing, replaceFile } from '../kernel/files.ts'
+import { ensureDirectory, replaceFile } from '../kernel/files.ts'
+import { isRemote } from '../kernel/remote.ts'
 import { createSerial } from '../kernel/serial.ts'
 import { withFileLock } from './file-lock.ts'
 import { differing, effective, frozen, LEAVES, masked, nest, type Mode, type Values } from './leaves.ts'
 import { readPatch } from './patch.ts'
+import { createSettingsFile } from './settings-file.ts'
 import { parseStored, printStored, SettingsFileError, type Stored } from './stored.ts'
 
 export interface SettingsMeta {
@@ -78,6 +79,8 @@ export function createSettings(deps: {
 }): SettingsStore {
   const { path, secretBox, clock, bus, mode } = deps
   const serially = createSerial()
+  const file = createSettingsFile(path)
+  let isLooking = false
   let stored: Stored | null = null
   let values: Values = new Map()
   let settings: Settings | null = null
@@ -98,18 +101,35 @@ export function createSettings(deps: {
 
   /** Loads what another replica wrote. @throws SettingsFileError when it is unusable */
   function look(): void {
-    const seen = markOf(path)
+    const seen = file.mark()
     if (seen === mark) return
-    const changed = adopt(readStored(path, secretBox), seen)
+    const changed = adopt(readStored(), seen)
     if (changed.length > 0) bus.emit('settings', { changed })
   }
 
   /** Reports an unusable file once, not every second. */
   function lookOnce(): void {
-    const seen = markOf(path)
+    const seen = file.mark()
     if (seen === seenMark) return
     seenMark = seen
     look()
+  }
+
+  /** Where a look may take as long as a server is away, the settings of before stay in force meanwhile. */
+  function lookLater(): void {
+    if (isLooking) return
+    isLooking = true
+    const looked = file.refresh().then(lookOnce)
+    void looked.catch(deps.onError).finally(() => (isLooking = false))
+  }
+
+  function readStored(): Stored {
+    try {
+      return parseStored(file.text(), secretBox)
+    } catch (error) {
+      if (!(error instanceof SettingsFileError) || error.cause !== undefined) throw error
+      throw new SettingsFileError(`the settings file ${path} cannot be used: ${error.message}`)
+    }
   }
 
   function document(): SettingsDocument {
@@ -130,11 +150,13 @@ export function createSettings(deps: {
     // A clock that was set back must not stop the checks.
     if (Math.abs(clock.now().getTime() - lookedAt) >= LOOK_EVERY_MS) {
       lookedAt = clock.now().getTime()
-      try {
-        lookOnce()
-      } catch (error) {
-        deps.onError(error)
-      }
+      if (isRemote(path)) lookLater()
+      else
+        try {
+          lookOnce()
+        } catch (error) {
+          deps.onError(error)
+        }
     }
     return settings
   }
@@ -148,6 +170,7 @@ export function createSettings(deps: {
     current()
     return serially(() =>
       withFileLock(path, clock, async () => {
+        await file.refresh()
         look()
         const before = stored as Stored
         check?.(document()._meta)
@@ -167,6 +190,7 @@ export function createSettings(deps: {
         parseStored(text, secretBox)
         await replaceFile(path, text, 0o600)
         // Taken over as by any other replica; `current()` may have done so while the write was flushed.
+        await file.refresh()
         look()
         return { document: document(), changedKeys }
       }),
@@ -176,14 +200,17 @@ export function createSettings(deps: {
   return {
     async load() {
       await ensureDirectory(dirname(path))
-      if (markOf(path) === '') {
+      await file.refresh()
+      if (file.mark() === '') {
         await withFileLock(path, clock, async () => {
+          await file.refresh()
           const empty: Stored = { set: new Map(), revision: 0, updatedAt: null, updatedBy: null, raw: {}, warnings: [] }
-          if (markOf(path) === '') await replaceFile(path, printStored(empty, secretBox), 0o600)
+          if (file.mark() === '') await replaceFile(path, printStored(empty, secretBox), 0o600)
+          await file.refresh()
         })
       }
-      const seen = markOf(path)
-      const read = readStored(path, secretBox)
+      const seen = file.mark()
+      const read = readStored()
       adopt(read, seen)
       lookedAt = clock.now().getTime()
       return { warnings: read.warnings }
@@ -195,31 +222,5 @@ export function createSettings(deps: {
     },
     patch: (input, user, check) => change(input, user, check),
     patchSection: (section, input, user, check) => change(input, user, check, section),
-  }
-}
-
-/** Identifies a state of the file without reading it: a replaced file has another inode. Empty when the file is missing. */
-function markOf(path: string): string {
-  try {
-    const { ino, mtimeNs, ctimeNs, size } = statSync(path, { bigint: true })
-    return [ino, mtimeNs, ctimeNs, size].join(' ')
-  } catch (error) {
-    if (isMissing(error)) return ''
-    throw new SettingsFileError(`the settings file ${path} cannot be read`, { cause: error })
-  }
-}
-
-function readStored(path: string, secretBox: SecretBox): Stored {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new SettingsFileError(`the settings file ${path} cannot be read`, { cause: error })
-  }
-  try {
-    return parseStored(text, secretBox)
-  } catch (error) {
-    if (!(error instanceof SettingsFileError)) throw error
-    throw new SettingsFileError(`the settings file ${path} cannot be used: ${error.message}`)
   }
 }

@@ -140,7 +140,7 @@ export function createAuditRemoval(deps: AuditRemovalDeps): AuditRemoval {
       return of !== undefined && of <= day && of < bound
     }
     const names = (await readdir(directory)).filter(isCovered)
-    for (const name of names) removeFile(join(directory, name))
+    for (const name of names) await removeFile(join(directory, name))
     if (names.length > 0) await fsyncPath(directory)
     let entries = 0
     for (let n = BATCH; n === BATCH; entries += n) {

@@ -1,12 +1,14 @@
 // Fetches one file to the disk: hashed on the way, continued after an interruption, and kept only when it is what was listed.
 import { createHash, type Hash } from 'node:crypto'
-import { closeSync, ftruncateSync, openSync, writeSync, write } from 'node:fs'
+import { ftruncate, writeSync, write } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Digests } from '../domain/package.ts'
 import { isProblem } from '../domain/problem.ts'
 import { refused, type FileDigest, type StagedFile } from '../formats/catalog.ts'
 import { createDigests, type DigestStream } from '../kernel/digests.ts'
+import { closeName, openName } from '../kernel/names.ts'
+import { isRemote } from '../kernel/remote.ts'
 import { mismatch, problemOf } from './problems.ts'
 import { Interrupted, type Transport, type Validator } from './transport.ts'
 
@@ -26,12 +28,19 @@ export interface Fetched extends StagedFile {
 }
 
 const writeLater = promisify(write)
-/** Smaller files are written synchronously, into the page cache: a round trip to the thread pool takes longer. */
+const truncateLater = promisify(ftruncate)
+/** Smaller files on a local disk are written synchronously, into the page cache: a round trip to the thread pool takes longer. */
 const WRITTEN_NOW = 64 * 1024
 
 /** Waits between tries, half a minute together; an upstream that then still fails is reported. */
 const DELAYS_MS = [500, 1000, 2000, 4000, 8000, 15_000]
 const LONGEST_DELAY_MS = 30_000
+
+interface Opened {
+  descriptor: number
+  /** bytes up to here are written synchronously */
+  writtenNow: number
+}
 
 /** What is on the disk so far. */
 interface Part {
@@ -54,7 +63,7 @@ export async function stage(
   to: string,
   wait: (ms: number) => Promise<void>,
 ): Promise<Fetched | 'missing' | 'unchanged'> {
-  const file = openSync(to, 'wx', 0o600)
+  const file: Opened = { descriptor: await openName(to, 'wx', 0o600), writtenNow: isRemote(to) ? 0 : WRITTEN_NOW }
   let isKept = false
   try {
     const part = emptyPart(wanted)
@@ -79,7 +88,7 @@ export async function stage(
     const isTooLong = isProblem(error, 'upstream_error') && error.extra['reason'] === 'too_large'
     throw isTooLong ? tooLong(transport, wanted) : problemOf(error)
   } finally {
-    closeSync(file)
+    await closeName(file.descriptor, to)
     if (!isKept) await rm(to, { force: true })
   }
 }
@@ -96,7 +105,7 @@ function emptyPart({ digest }: Wanted): Part {
 async function transfer(
   transport: Transport,
   wanted: Wanted,
-  file: number,
+  file: Opened,
   part: Part,
 ): Promise<'whole' | 'missing' | 'unchanged'> {
   const { path, mostBytes, known } = wanted
@@ -105,7 +114,7 @@ async function transfer(
   if (typeof found === 'string') return found
   if (found.startsAt === 0 && part.bytes > 0) {
     Object.assign(part, emptyPart(wanted))
-    ftruncateSync(file, 0)
+    await truncateLater(file.descriptor, 0)
   }
   part.validator = found.validator
   for await (const piece of found.body) {
@@ -118,11 +127,11 @@ async function transfer(
   return 'whole'
 }
 
-async function writeAt(file: number, piece: Uint8Array, position: number): Promise<void> {
+async function writeAt({ descriptor: file, writtenNow }: Opened, piece: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < piece.length;) {
     const [length, at] = [piece.length - done, position + done]
     done +=
-      at + length <= WRITTEN_NOW
+      at + length <= writtenNow
         ? writeSync(file, piece, done, length, at)
         : (await writeLater(file, piece, done, length, at)).bytesWritten
   }

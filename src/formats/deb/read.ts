@@ -24,7 +24,7 @@ export async function readDeb(path: string, { maxUnpackedBytes }: ReadOptions = 
   const layout = await readDebLayout(path)
   const fields = parseControl(decodeControl(await readControlFile(path, layout)))
   const facts = factsOf(fields)
-  facts.signatures = readSignatures(path, layout.signatures)
+  facts.signatures = await readSignatures(path, layout.signatures)
   facts.files = await readFileList(path, layout, limitsOf(maxUnpackedBytes))
   return facts
 }

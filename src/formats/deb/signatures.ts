@@ -20,10 +20,10 @@ const ALGORITHMS: Readonly<Record<number, string>> = {
 }
 
 /** One for each member; one that cannot be parsed counts as a signature without a key. */
-export function readSignatures(path: string, members: readonly ArMember[]): EmbeddedSignature[] {
+export async function readSignatures(path: string, members: readonly ArMember[]): Promise<EmbeddedSignature[]> {
   const found: EmbeddedSignature[] = []
   for (const member of members) {
-    found.push(describeSignature(dearmor(readPiece(path, member.start, member.end - member.start))))
+    found.push(describeSignature(dearmor(await readPiece(path, member.start, member.end - member.start))))
   }
   return found
 }
@@ -31,7 +31,7 @@ export function readSignatures(path: string, members: readonly ArMember[]): Embe
 /** The members as scanners see them: unpacked where they are compressed, since nothing else verifies what they hold. */
 export async function* signatureMembers(path: string, members: readonly ArMember[]): AsyncGenerator<Member> {
   for (const { name, start, end } of members) {
-    const content = await unpacked(readPiece(path, start, end - start))
+    const content = await unpacked(await readPiece(path, start, end - start))
     yield { name, sizeBytes: content.length, content: once(content) }
   }
 }

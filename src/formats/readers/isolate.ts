@@ -36,7 +36,7 @@ export function isolate(format: PackageFormat, { pool, bring, options }: Isolati
     try {
       return await work(file.path)
     } finally {
-      file.done()
+      await file.done()
     }
   }
 
@@ -53,7 +53,7 @@ export function isolate(format: PackageFormat, { pool, bring, options }: Isolati
         const argument: MembersArgument = { format: id, path: file.path, options: own }
         yield* readMembers(runJob(pool, 'members', argument, { isSent: isMemberBatch, isDone: isNothing }))
       } finally {
-        file.done()
+        await file.done()
       }
     },
   }

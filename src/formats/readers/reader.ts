@@ -1,5 +1,5 @@
 // Reads packages in the readers of the pool: large ones alone, small ones some at a time.
-import { statSync } from 'node:fs'
+import { statName } from '../../kernel/names.ts'
 import type { ReadOptions } from '../ecosystem.ts'
 import { isEndedByOthers } from '../../readers/process.ts'
 import { once, type ReaderPool } from '../../readers/pool.ts'
@@ -59,8 +59,8 @@ export function createReader(pool: ReaderPool, format: string) {
      * Small packages of one turn share requests: a reader then need not wait until the event loop hands it the next one.
      * @param options the same for all of a turn
      */
-    readTogether(path: string, options: ReadOptions): Promise<FactsReply> {
-      const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+    async readTogether(path: string, options: ReadOptions): Promise<FactsReply> {
+      const { size = 0 } = (await statName(path)) ?? {}
       if (size > SMALL_BYTES) return readAlone(path, options)
       return new Promise((resolve, reject) => {
         if (!waiting) {

@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 /** for files that readers may open already */
-const bring: Bring = async (path) => ({ path, done: () => {} })
+const bring: Bring = async (path) => ({ path, done: async () => {} })
 const isolated = (id: string) => isolate(formatOf(id), { pool, bring, options: () => ({}) })
 
 async function stored(name: string, bytes: Uint8Array): Promise<string> {

@@ -32,11 +32,11 @@ export async function* sortLines(
     if (files.length < FAN_IN) return
     levels[level] = []
     const merged = newRun()
-    const target = createFile(merged, 0o600)
+    const target = await createFile(merged, 0o600)
     try {
       for await (const batch of merge(files)) await target.write(Buffer.from(batch.join('\n') + '\n'))
     } finally {
-      target.close()
+      await target.close()
     }
     for (const one of files) await rm(one)
     await add(merged, level + 1)

@@ -1,11 +1,11 @@
 // Keeps a distribution's blocks on disk, so that a start does not compress everything again. Losing the file only costs time.
 import { createHash, randomBytes } from 'node:crypto'
-import { renameSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Offered } from '../../formats/format.ts'
 import { createFile, ensureDirectory, fsyncPath, ifMissing, removeFile } from '../../kernel/files.ts'
+import { renameName } from '../../kernel/names.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Block } from './blocks.ts'
 import { inflateBlock } from './gzip-member.ts'
@@ -42,7 +42,7 @@ export async function saveBlocks(path: string, state: IndexState): Promise<void>
   // A first publish that a deletion overtook has blocks, and no directory yet.
   await ensureDirectory(dirname(path))
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
-  const file = createFile(temporary, 0o644)
+  const file = await createFile(temporary, 0o644)
   try {
     const hash = createHash('sha256')
     let waiting: Uint8Array[] = []
@@ -69,12 +69,12 @@ export async function saveBlocks(path: string, state: IndexState): Promise<void>
     await flush()
     await file.write(hash.digest())
     await file.flush()
-    renameSync(temporary, path)
+    await renameName(temporary, path)
   } catch (error) {
-    removeFile(temporary)
+    await removeFile(temporary)
     throw error
   } finally {
-    file.close()
+    await file.close()
   }
   await fsyncPath(dirname(path))
 }

@@ -162,7 +162,7 @@ export function createCleaner(deps: {
         }
         if (await attempt(file.id, remove)) done.files.push(file)
       }
-      const linked = linkedGeneration(tree.link)
+      const linked = await linkedGeneration(tree.link)
       const shared = new Set<number>()
       for (const name of work.generations) {
         // After a power loss the link may lead to a generation that was superseded.
@@ -212,7 +212,11 @@ export function createCleaner(deps: {
         .select('generation')
         .where('distribution', '=', codename)
         .execute()
-      const kept = new Set([row.generation, linkedGeneration(tree.link), ...superseded.map((one) => one.generation)])
+      const kept = new Set([
+        row.generation,
+        await linkedGeneration(tree.link),
+        ...superseded.map((one) => one.generation),
+      ])
       await removeOld(tree.base, (name) => GENERATION.test(name) && !kept.has(name), claim)
       await removeUnlinked(join(tree.byHash, 'SHA256'), claim, ({ ctime }) => isOld(ctime))
       const background = new Set(row.background_indexes.map((index) => index.sha256))

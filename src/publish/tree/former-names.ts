@@ -17,7 +17,12 @@ export async function removeFormerNames(paths: Paths, rows: readonly { definitio
   for (const directory of new Set(trees.map(({ link }) => dirname(link)))) {
     const entries = await readdir(directory, { withFileTypes: true }).catch(ifMissing([]))
     const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(directory, name))
-    const former = links.filter((path) => !kept.has(path) && trees.some(({ link }) => leadsTo(path, link)))
+    const former: string[] = []
+    for (const path of links) {
+      if (kept.has(path)) continue
+      const leads = await Promise.all(trees.map(({ link }) => leadsTo(path, link)))
+      if (leads.includes(true)) former.push(path)
+    }
     for (const path of former) await rm(path, { force: true })
     if (former.length > 0) await fsyncPath(directory)
   }

@@ -1,5 +1,4 @@
 // Writes a generation beside the live one, and links package files into the tree. Clients see neither before the flip.
-import { readlinkSync, renameSync, symlinkSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Distribution } from '../../domain/package.ts'
@@ -16,6 +15,7 @@ import {
 } from '../../kernel/files.ts'
 import { entriesBelow } from '../../kernel/files-below.ts'
 import { groupsOf, inGroups } from '../../kernel/in-groups.ts'
+import { readLink, renameName, symlinkName } from '../../kernel/names.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Paths } from '../../store/paths.ts'
 import type { Pool } from '../../store/files/pool.ts'
@@ -69,26 +69,26 @@ export function treeOf(paths: Paths, format: PackageFormat, distribution: Distri
 /** Makes the links that lead through `tree.link`, or replaces those that lead elsewhere. */
 export async function ensureStanding(tree: Tree): Promise<void> {
   for (const { path, target } of tree.standing) {
-    if (leadsTo(path, target)) continue
+    if (await leadsTo(path, target)) continue
     await ensureDirectory(dirname(path))
     const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
-    symlinkSync(relative(dirname(path), target), temporary)
-    renameSync(temporary, path)
+    await symlinkName(relative(dirname(path), target), temporary)
+    await renameName(temporary, path)
     await fsyncPath(dirname(path))
   }
 }
 
 /** Whether clients see this generation: the links name it, and it exists. After a power loss a link may be older. */
 export async function isVisible(tree: Tree, generation: string): Promise<boolean> {
-  return (
-    linkedGeneration(tree.link) === generation &&
-    tree.standing.every(({ path, target }) => leadsTo(path, target)) &&
-    (await exists(join(tree.base, generation)))
-  )
+  if ((await linkedGeneration(tree.link)) !== generation) return false
+  for (const { path, target } of tree.standing) if (!(await leadsTo(path, target))) return false
+  return exists(join(tree.base, generation))
 }
 
 /** Whether a symbolic link leads to that absolute path. */
-export const leadsTo = (link: string, target: string) => linkTargetOf(link) === relative(dirname(link), target)
+export async function leadsTo(link: string, target: string): Promise<boolean> {
+  return (await linkTargetOf(link)) === relative(dirname(link), target)
+}
 
 /** `r<revision>-<Release date in seconds>-<nonce>`: so the link tells what clients have seen, even without the database. */
 export function generationName(revision: number, seconds: number): string {
@@ -101,17 +101,14 @@ export function releaseDateOf(generation: string | null): number {
 }
 
 /** The generation that clients see at this moment; null when there is none. */
-export function linkedGeneration(link: string): string | null {
-  return (
-    linkTargetOf(link)
-      ?.split('/')
-      .find((part) => /^r\d+-/.test(part)) ?? null
-  )
+export async function linkedGeneration(link: string): Promise<string | null> {
+  const target = await linkTargetOf(link)
+  return target?.split('/').find((part) => /^r\d+-/.test(part)) ?? null
 }
 
-function linkTargetOf(link: string): string | null {
+async function linkTargetOf(link: string): Promise<string | null> {
   try {
-    return readlinkSync(link)
+    return await readLink(link)
   } catch (error) {
     if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EINVAL') return null
     throw error
@@ -136,7 +133,7 @@ export async function linkPackages(
       for (const directory of enteredInto(dirname(target), made)) directories.add(directory)
     }
   }
-  // Links are made without threads (kernel/files): 20,000 of them held the event loop for 2.0 s without the pauses.
+  // Links are made without threads (kernel/names): 20,000 of them held the event loop for 2.0 s without the pauses.
   for (const group of groupsOf(files, LINKED_TOGETHER)) {
     await allEnded(group.map(link))
     await pace()
@@ -173,15 +170,15 @@ export async function writeGeneration(
   await ensureDirectory(root)
   for (const path of layout.packagesIn) {
     const link = await place(path)
-    symlinkSync(relative(dirname(link), tree.packages), link)
+    await symlinkName(relative(dirname(link), tree.packages), link)
   }
   for (const directory of layout.byHashIn) {
     const link = await place(join(directory, BY_HASH))
-    symlinkSync(relative(dirname(link), tree.byHash), link)
+    await symlinkName(relative(dirname(link), tree.byHash), link)
   }
   for (const { path, target } of layout.aliases ?? []) {
     const link = await place(path)
-    symlinkSync(relative(dirname(link), join(root, target)), link)
+    await symlinkName(relative(dirname(link), join(root, target)), link)
   }
   const shared = join(tree.byHash, 'SHA256')
   const written = await Promise.all(
@@ -259,5 +256,5 @@ async function share(path: string, underDigest: string): Promise<void> {
     await linkFile(path, underDigest)
     return
   }
-  renameSync(other, path)
+  await renameName(other, path)
 }

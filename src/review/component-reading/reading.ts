@@ -42,7 +42,7 @@ export function createComponentReading({ pool, bring, newPath, options }: Compon
       const skipped = [{ name: filename, reason: `could not be read to its end: ${reason}` }]
       return { components: [], filesSeen: 0, bytes: 0, skipped }
     } finally {
-      file.done()
+      await file.done()
     }
   }
 }

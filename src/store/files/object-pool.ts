@@ -1,8 +1,10 @@
 // Package bytes in an object store. Quarantine stays on this machine's disk: no signed address can ever lead to refused bytes.
 import { createHash, randomBytes } from 'node:crypto'
-import { createWriteStream, lstatSync, readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs'
+import { createWriteStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { fsyncPath, isMissing, removeFile } from '../../kernel/files.ts'
+import { lstatName, readLink, renameName, symlinkName } from '../../kernel/names.ts'
 import { linkTarget, objectKey, objectName, type ObjectStore } from '../objects/object-store.ts'
 import type { FileId, LocalPool, Place, Pool, StoredBytes } from './pool.ts'
 
@@ -20,7 +22,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
   /** An object is complete as soon as it exists, so one of the right size needs no second upload. */
   async function upload(path: string, file: FileId): Promise<void> {
     const key = objectKey(file)
-    if ((await store.size(key)) === statSync(path).size) return
+    if ((await store.size(key)) === (await stat(path)).size) return
     await store.put(key, path, file.sha256)
   }
 
@@ -42,7 +44,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
       )
       return hash.digest('hex')
     } catch (error) {
-      removeFile(path)
+      await removeFile(path)
       throw error
     }
   }
@@ -52,7 +54,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
     const sha256 = await download(file, path)
     if (sha256 === null) return local.copyTo(file, path)
     if (sha256 === file.sha256) return true
-    removeFile(path)
+    await removeFile(path)
     throw new Error(`the object ${objectKey(file)} of ${store.name} has other bytes than its name says`)
   }
 
@@ -66,7 +68,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
       await local.quarantine(path, file)
       return true
     } finally {
-      removeFile(path)
+      await removeFile(path)
     }
   }
 
@@ -92,7 +94,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
       try {
         return await work(path)
       } finally {
-        removeFile(path)
+        await removeFile(path)
       }
     },
     async open(file, place): Promise<StoredBytes | null> {
@@ -103,21 +105,21 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
       return { sizeBytes, modifiedAt, mode: MODE, stream: () => stream, close: async () => void stream.destroy() }
     },
     async publish(file, target) {
-      const present = targetOf(target)
+      const present = await targetOf(target)
       if (present?.startsWith(`${objectName(file)}/`)) return false
       const sizeBytes = await store.size(objectKey(file))
       // As a link to a missing file would fail: the publisher asks whether the package was deleted meanwhile.
       if (sizeBytes === null)
         throw Object.assign(new Error(`the object ${objectKey(file)} is missing in ${store.name}`), { code: 'ENOENT' })
       const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`
-      symlinkSync(linkTarget({ ...file, sizeBytes }), temporary)
-      renameSync(temporary, target)
+      await symlinkName(linkTarget({ ...file, sizeBytes }), temporary)
+      await renameName(temporary, target)
       return true
     },
-    published({ sizeBytes, ...file }, target) {
-      const linked = targetOf(target)
+    async published({ sizeBytes, ...file }, target) {
+      const linked = await targetOf(target)
       if (linked === linkTarget({ ...file, sizeBytes })) return 'these'
-      return linked === null && !isPresent(target) ? 'nothing' : 'others'
+      return linked === null && !(await isPresent(target)) ? 'nothing' : 'others'
     },
     replace: (from, file, to) =>
       to === 'quarantine' ? local.replace(from, file, to) : store.put(objectKey(file), from, file.sha256),
@@ -129,9 +131,9 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
   }
 }
 
-function isPresent(path: string): boolean {
+async function isPresent(path: string): Promise<boolean> {
   try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+    return (await lstatName(path)) !== undefined
   } catch (error) {
     if (isMissing(error)) return false
     throw error
@@ -139,9 +141,9 @@ function isPresent(path: string): boolean {
 }
 
 /** What a link names; null for a file, and for nothing. */
-function targetOf(path: string): string | null {
+async function targetOf(path: string): Promise<string | null> {
   try {
-    return readlinkSync(path)
+    return await readLink(path)
   } catch (error) {
     if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EINVAL') return null
     throw error

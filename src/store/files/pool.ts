@@ -1,11 +1,11 @@
 // Package bytes by SHA-256: immutable, outside every web root. Refused bytes are kept in quarantine.
-import { chmodSync, renameSync, statSync } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
+import { open, rm, stat } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { FormatId } from '../../domain/package.ts'
 import { ensureDirectory, enteredInto, exists, fsyncPath, ifMissing, isMissing, linkFile } from '../../kernel/files.ts'
+import { chmodName, renameName, statName } from '../../kernel/names.ts'
 import type { Paths } from '../paths.ts'
 
 export interface FileId {
@@ -55,7 +55,7 @@ export interface Pool {
    */
   publish(file: FileId, target: string): Promise<boolean>
   /** What a name in a published tree leads to; `unknown` when the pool lacks the bytes that it should lead to. */
-  published(file: FileId & { sizeBytes: number }, target: string): 'these' | 'others' | 'nothing' | 'unknown'
+  published(file: FileId & { sizeBytes: number }, target: string): Promise<'these' | 'others' | 'nothing' | 'unknown'>
   /** Puts good bytes into a place, also where damaged ones are: readers find the old file or the new one. */
   replace(fromPath: string, file: FileId, to: Place): Promise<void>
   /** Removes the bytes from one of the two places. */
@@ -83,7 +83,7 @@ export function createPool(paths: Paths): LocalPool {
         const made = await ensureDirectory(dirname(to), 0o700)
         await linkFile(from, to)
         // The published trees link these bytes for a web server of any user; the pool's directories are closed.
-        if (to.startsWith(paths.pool)) chmodSync(to, 0o644)
+        if (to.startsWith(paths.pool)) await chmodName(to, 0o644)
         await Promise.all([dirname(to), ...enteredInto(dirname(to), made)].map(fsyncPath))
         return
       } catch (error) {
@@ -123,7 +123,7 @@ export function createPool(paths: Paths): LocalPool {
       const target = pathIn(to, file)
       const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`
       await place(from, temporary)
-      renameSync(temporary, target)
+      await renameName(temporary, target)
       await fsyncPath(dirname(target))
     },
     has: (file) => exists(path(file)),
@@ -148,8 +148,8 @@ export function createPool(paths: Paths): LocalPool {
     async publish(file, target) {
       return (await linkFile(path(file), target)) || replaceOther(path(file), target)
     },
-    published(file, target) {
-      const [linked, stored] = [statOf(target), statOf(path(file))]
+    async published(file, target) {
+      const [linked, stored] = [await statOf(target), await statOf(path(file))]
       if (!linked) return 'nothing'
       if (!stored) return 'unknown'
       return linked.ino === stored.ino && linked.dev === stored.dev ? 'these' : 'others'
@@ -163,9 +163,9 @@ export function createPool(paths: Paths): LocalPool {
   }
 }
 
-function statOf(path: string): { ino: number; dev: number } | null {
+async function statOf(path: string): Promise<{ ino: number; dev: number } | null> {
   try {
-    return statSync(path, { throwIfNoEntry: false }) ?? null
+    return (await statName(path)) ?? null
   } catch (error) {
     if (isMissing(error)) return null
     throw error
@@ -197,10 +197,10 @@ async function openLocal(path: string): Promise<StoredBytes | null> {
  * formats contain the digest.
  */
 async function replaceOther(stored: string, target: string): Promise<boolean> {
-  const [wanted, present] = [statSync(stored), statSync(target)]
+  const [wanted, present] = await Promise.all([stat(stored), stat(target)])
   if (wanted.ino === present.ino && wanted.dev === present.dev) return false
   const other = `${target}.${randomBytes(6).toString('hex')}.tmp`
   await linkFile(stored, other)
-  renameSync(other, target)
+  await renameName(other, target)
   return true
 }

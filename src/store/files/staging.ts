@@ -1,9 +1,9 @@
 // Files being uploaded, one directory for each running process. A row in `instances` tells which process is alive.
 import { randomUUID } from 'node:crypto'
-import { renameSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ensureDirectory, removeFile } from '../../kernel/files.ts'
+import { renameName } from '../../kernel/names.ts'
 import { processSpace } from '../../kernel/process-space.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { placeBytes } from './placement.ts'
@@ -65,7 +65,7 @@ export function createStaging(deps: { db: Db; clock: Clock; paths: Paths; pool: 
     const [, format, sha256] = basename(path).split('.')
     if (format && sha256 && !(await placeBytes(db, pool, sha256, format as FormatId)))
       await db.insertInto('pending_deletions').values({ kind: 'file', key: sha256 }).execute()
-    removeFile(path)
+    await removeFile(path)
   }
 
   async function discard(path: string): Promise<void> {
@@ -82,7 +82,7 @@ export function createStaging(deps: { db: Db; clock: Clock; paths: Paths; pool: 
     newPath: () => join(own, randomUUID()),
     async identify(path, file) {
       const named = join(own, `${randomUUID()}.${file.format}.${file.sha256}`)
-      renameSync(path, named)
+      await renameName(path, named)
       return named
     },
     discard,

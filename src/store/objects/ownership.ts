@@ -48,7 +48,7 @@ export async function claimStore(paths: Paths, store: ObjectStore | null): Promi
     const before = await noteIn(store)
     if (!before) await putNote(store, note, claim)
     if ((before ?? (await noteIn(store)))?.id !== note.id) {
-      removeFile(claim)
+      await removeFile(claim)
       // Another replica has claimed it since.
       if (await readNote(paths.poolNote)) {
         await checkStore(paths, store)
@@ -64,7 +64,7 @@ export async function claimStore(paths: Paths, store: ObjectStore | null): Promi
   }
   try {
     await linkFile(claim, paths.poolNote)
-    removeFile(claim)
+    await removeFile(claim)
   } catch (error) {
     // Another replica was faster.
     if (!isMissing(error)) throw error
@@ -96,7 +96,7 @@ async function claimed(path: string, store: ObjectStore): Promise<Note> {
   const before = await readNote(path)
   if (before?.store === store.address) return before
   // Of a start with another address that did not end.
-  if (before) removeFile(path)
+  if (before) await removeFile(path)
   const note: Note = { id: randomUUID(), store: store.address }
   await withFile(note, path, async (temporary) => {
     await linkFile(temporary, path)
@@ -118,7 +118,7 @@ async function withFile(note: Note, beside: string, use: (path: string) => Promi
     await writeDurably(temporary, JSON.stringify(note), MODE)
     await use(temporary)
   } finally {
-    removeFile(temporary)
+    await removeFile(temporary)
   }
 }
 
