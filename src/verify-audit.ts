@@ -6,14 +6,15 @@ import { createSignatureCheck, readAuditKey, readPublicKeys } from './signing/au
 import { FORMER_KEYS_FILE, OPENPGP_FILE } from './signing/key-names.ts'
 import { filedHead, removedPart } from './store/audit-query.ts'
 import { verifyDirectory, verifyFile, type VerifyOptions } from './store/audit-verify.ts'
+import { createRowComparison } from './store/audit-rows.ts'
 import { openDatabase } from './store/db.ts'
 
 const USAGE = `usage: npm run verify-audit -- DIRECTORY [--repos REPOS_DIR]
        npm run verify-audit -- EXPORT.jsonl [--repos REPOS_DIR]
 
 DIRECTORY holds the files YYYY-MM-DD.jsonl and YYYY-MM-DD.checkpoints. The keys are read from REPOS_DIR, which is the
-directory above unless it is given here or in the environment. With DATABASE_URL set, the end of the files is compared
-with the database as well.`
+directory above unless it is given here or in the environment. With DATABASE_URL set, the files of a directory are compared
+with the rows of the database as well.`
 
 interface Output {
   print(line: string): void
@@ -54,9 +55,12 @@ export async function verifyAudit(
     complain(`note: there is no readable audit key in ${join(repos, 'gnupg')}; the mac of each entry is not checked`)
 
   const isSigned = publicKeys ? createSignatureCheck(publicKeys) : async () => false
-  const report = isDirectory
-    ? await verifyDirectory(target, { key, isSigned, ...(await databaseKnows(env['DATABASE_URL'], complain)) })
-    : await verifyFile(target, basename(target), { key, isSigned })
+  const known = isDirectory ? await openKnown(env['DATABASE_URL'], complain) : null
+  const report = await (
+    isDirectory
+      ? verifyDirectory(target, { key, isSigned, ...known?.options })
+      : verifyFile(target, basename(target), { key, isSigned })
+  ).finally(() => known?.close())
   for (const { where, what } of report.faults) complain(`${where} ${what}`)
   if (report.faults.length > 0) return 1
   const checkpoints = isDirectory ? `, ${report.checkpoints} checkpoints` : ''
@@ -68,6 +72,7 @@ export async function verifyAudit(
       `entries 1 to ${seq} (until ${day}) were removed at ${at}, as the settings say; a signed note stands for them`,
     )
   }
+  if (known) print('each entry is as its row in the database says')
   if (publicKeys && isDirectory)
     print(
       `the checkpoints are signed by ${publicKeys.map((one) => one.getFingerprint().toUpperCase()).join(', before by ')}`,
@@ -89,24 +94,21 @@ function argumentsOf(args: string[]): { target: string; repos: string | undefine
   }
 }
 
-/** The head of the files, and what was removed of them, as the database knows it; nothing while the service uses an embedded one. */
-async function databaseKnows(
+/** What the database knows of the files; null without one that can be read, such as the embedded one of a service that runs. */
+async function openKnown(
   url: string | undefined,
   complain: Output['complain'],
-): Promise<Pick<VerifyOptions, 'anchors' | 'removedSeq'>> {
-  if (!url) return {}
+): Promise<{ options: Pick<VerifyOptions, 'anchors' | 'removedSeq' | 'compare'>; close(): Promise<void> } | null> {
+  if (!url) return null
   try {
-    const database = await openDatabase(url)
-    try {
-      const head = await filedHead(database.db)
-      const { seq: removedSeq } = await removedPart(database.db)
-      return { anchors: head ? [{ ...head, source: 'the database' }] : [], removedSeq }
-    } finally {
-      await database.close()
-    }
+    const { db, close } = await openDatabase(url)
+    const head = await filedHead(db)
+    const { seq: removedSeq } = await removedPart(db)
+    const anchors = head ? [{ ...head, source: 'the database' }] : []
+    return { options: { anchors, removedSeq, compare: await createRowComparison(db) }, close }
   } catch (error) {
     complain(`note: the database was not compared: ${(error as Error).message}`)
-    return {}
+    return null
   }
 }
 
