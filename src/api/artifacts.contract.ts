@@ -36,7 +36,8 @@ export const getArtifacts = declare({
       HeadSchema,
       Type.Object({
         latest_version: Type.String(),
-        versions: Type.Array(Type.String()),
+        versions: Type.Array(Type.String(), { description: 'the 100 that came in last' }),
+        versions_total: Type.Integer(),
         distributions: Type.Array(Type.String()),
         format: Type.String(),
         sha256: Type.String(),

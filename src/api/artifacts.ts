@@ -77,10 +77,11 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
         perPage: query.per_page,
       })
       return page(
-        items.map(({ record, versions, distributions }) => ({
+        items.map(({ record, versions, versionsTotal, distributions }) => ({
           ...headOf(record),
           latest_version: record.version,
           versions: versions.sort((a, b) => formatOf(record).versions.compare(b, a)),
+          versions_total: versionsTotal,
           distributions,
           format: record.format,
           type: record.format,

@@ -3,6 +3,7 @@ import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PipelineKey, PipelineResult } from '../domain/status.ts'
 import type { Candidate, StepResult } from '../gate/step.ts'
+import { removeFile } from '../kernel/files.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { ReviewDeps } from './deps.ts'
@@ -43,16 +44,25 @@ async function runStep(
 ): Promise<StepResult> {
   const step = deps.steps.find((one) => one.key === key)
   if (!step) throw new Error(`the gate has no step ${key}`)
+  const running = step.run(candidate, neverRefusing(deps.settings()))
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     const message = `the step ${step.label} took more than ${timeoutMs / 1000} seconds`
-    timer = setTimeout(() => reject(new Problem('timeout', message)), timeoutMs)
+    timer = setTimeout(() => {
+      void running.then((result) => forgetFile(result, candidate)).catch(() => {})
+      reject(new Problem('timeout', message))
+    }, timeoutMs)
   })
   try {
-    return await Promise.race([step.run(candidate, neverRefusing(deps.settings())), late])
+    return await Promise.race([running, late])
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** A step cannot be interrupted. Nobody waits any more for the copy that one may have signed. */
+async function forgetFile({ candidate: made }: StepResult, { path }: Candidate): Promise<void> {
+  if (made && made.path !== path) await removeFile(made.path)
 }
 
 /** "Could not judge" is a result here, not a reason to answer with an error. */

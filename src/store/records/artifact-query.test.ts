@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from 'kysely'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { Database } from '../db.ts'
-import { artifactPage } from './artifact-query.ts'
+import { artifactPage, LISTED_VERSIONS } from './artifact-query.ts'
 import { rowsWithFindings } from './review-query.ts'
 import { createTotals } from './totals.ts'
 
@@ -37,6 +37,23 @@ test('a page of packages with megabytes of texts and lists stays small', async (
   expect(items[0]!.record.description).toBe('é'.repeat(300))
   expect(items[0]!.record.deps_missing).toHaveLength(20)
   expect(JSON.stringify(items).length).toBeLessThan(10_000)
+})
+
+test('of a name with many versions a page lists those that came in last, and counts all', async () => {
+  const { db } = database
+  // Each version is there for two architectures.
+  await sql`insert into packages (distribution, format, name, version, arch, status, sha256, received_sha256,
+      imported_at, imported_by, import_method, pipeline, validation_steps, coverage, deps_missing, tags)
+    select 'bookworm', 'deb', 'many', '1.' || n, arch, 'published', 'a', 'a', now(), 'u', 'upload', '{}', '[]', '{}', '[]', '[]'
+    from generate_series(1, 150) n, unnest(array['amd64', 'arm64']) arch order by n`.execute(db)
+  await sql`insert into artifacts (format, name, latest_id, search, latest_imported_at, distributions, statuses, archs)
+    select 'deb', 'many', max(id), 'many', now(), array['bookworm'], array['published'], array['amd64'] from packages where name = 'many'`.execute(
+    db,
+  )
+  const totals = createTotals({ clock: { now: () => new Date(0) }, ttlSeconds: 0 })
+  const { items } = await artifactPage(db, totals, { search: 'many' }, 'name', { page: 1, perPage: 200 })
+  const last = Array.from({ length: LISTED_VERSIONS }, (_, n) => `1.${150 - n}`)
+  expect(items.map(({ versions, versionsTotal }) => [versions, versionsTotal])).toEqual([[last, 150]])
 })
 
 test('a page of the review has the first findings of each package and no other texts', async () => {

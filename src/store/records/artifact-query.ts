@@ -39,6 +39,8 @@ const LISTED_COLUMNS = [
 const LISTED_CHARACTERS = 300
 /** Missing dependencies that lists show. */
 const LISTED_MISSING = 20
+/** Versions of a name that lists show, those that came in last: a name may have thousands, and a page has 200 names. */
+export const LISTED_VERSIONS = 100
 
 /** One page of names, each with its latest record, its versions and its distributions. */
 export async function artifactPage(
@@ -95,21 +97,34 @@ export async function artifactPage(
       names.map((row) => row.latest_id),
     )
     .execute()
-  const versions = await db
-    .selectFrom('packages')
-    .select(['name', 'format', 'version'])
-    .distinct()
-    .where('name', 'in', [...new Set(names.map((row) => row.name))])
-    .execute()
+  const versions = await versionsOf(db, names)
   const byId = new Map(latest.map((row) => [row.id, row]))
   return {
     total,
     items: names.flatMap((row) => {
       const record = byId.get(row.latest_id)
-      const known = versions.filter((v) => v.name === row.name && v.format === row.format).map((v) => v.version)
-      return record ? [{ record, versions: known, distributions: row.distributions }] : []
+      const known = versions.filter((v) => v.name === row.name && v.format === row.format)
+      const shown = { versions: known.map((v) => v.version), versionsTotal: known[0]?.total ?? 0 }
+      return record ? [{ record, ...shown, distributions: row.distributions }] : []
     }),
   }
+}
+
+interface ListedVersion {
+  name: string
+  format: FormatId
+  version: string
+  /** versions of the name in this format */
+  total: number
+}
+
+async function versionsOf(db: Db, names: readonly Pick<ListedVersion, 'name' | 'format'>[]): Promise<ListedVersion[]> {
+  const { rows } = await sql<ListedVersion>`select n.name, n.format, v.version, v.total
+    from unnest(${names.map((one) => one.name)}::text[], ${names.map((one) => one.format)}::text[]) as n (name, format)
+      cross join lateral (select p.version, (count(*) over ())::int as total from packages p
+        where p.name = n.name and p.format = n.format
+        group by p.version order by max(p.id) desc limit ${LISTED_VERSIONS}) v`.execute(db)
+  return rows
 }
 
 /** @param reversed from the end */
