@@ -43,3 +43,19 @@ export async function storeFindings(
     .where('id', '=', id)
     .execute()
 }
+
+/**
+ * Replaces the scores of finding rows, and leaves everything else about them alone. Call it between `tally(-1)` and `tally(1)`.
+ * @param findings all of the record, with scores that moved
+ */
+export async function storeScores(tx: Db, id: number, findings: readonly Finding[]): Promise<void> {
+  const rows = findings.map((finding) => ({ cve: finding.id, epss: finding.epss, risk: riskOf(finding), finding }))
+  await sql`update findings f set epss = s.epss, risk = s.risk, finding = s.finding
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as s (cve text, epss float8, risk int, finding jsonb)
+    where f.package_id = ${id}::bigint and f.cve = s.cve and f.finding <> s.finding`.execute(tx)
+  await tx
+    .updateTable('packages')
+    .set({ cve_results: JSON.stringify(findings), risk: worstRisk(findings) })
+    .where('id', '=', id)
+    .execute()
+}
