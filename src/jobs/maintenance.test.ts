@@ -37,7 +37,12 @@ function slowlyRecovering() {
     ...{ db: database.db, clock, leader, log: createLog('silent'), active: [], outboxes: [], backgroundIndexes: [] },
     staging: { sweep: nothing, heartbeat, close: nothing } as never,
     manifests: { catchUp: nothing } as never,
-    publisher: { recover: () => (begin(), held.then(() => [])), collect: nothing, saveBlocks: nothing } as never,
+    publisher: {
+      recover: () => (begin(), held.then(() => [])),
+      collect: nothing,
+      settled: nothing,
+      saveBlocks: nothing,
+    } as never,
     pendingDeletions: { run: nothing } as never,
     ...{ paths: {} as never, history: {} as never, installability: {} as never, downloadReader: {} as never },
     ...{ activity: {} as never, growth: {} as never, tasks: {} as never, componentScan: {} as never },

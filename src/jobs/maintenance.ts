@@ -53,7 +53,7 @@ export function createMaintenance(deps: Omit<ChoreDeps, 'stopping'> & { log: Log
       stopping = true
       for (const timer of timers) clearInterval(timer)
       // A receiver of notifications may not answer; what is cut off here is repeated.
-      await atMost(GRACE_MS, Promise.allSettled(running))
+      await atMost(GRACE_MS, Promise.allSettled([...running, publisher.settled()]))
       await attempt('saving the block cache', publisher.saveBlocks)
       await attempt('filing the audit log', audit.flush)
       await attempt('signing the audit log', deps.checkpoints.write)

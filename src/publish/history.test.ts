@@ -8,7 +8,6 @@ import { deleteRecords } from '../records/delete-records.ts'
 import { createHistory } from '../records/history.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
 import { createManifests } from '../store/records/manifests.ts'
-import { createPublisher } from './publisher.ts'
 import { createPublishingHouse, openSite, type PublishingHouse, type Site } from './publisher.fixture.ts'
 
 const DAY = 86_400_000
@@ -148,7 +147,7 @@ describe('the bytes of a package that is no longer offered', () => {
 
   test('an index in the memory of another process is not continued over pruned history', async () => {
     await add('a', 'b')
-    const other = createPublisher(house.deps)
+    const other = house.addPublisher()
     await other.rebuild('jammy')
     await remove('a')
     house.clock.advance(60_000)

@@ -20,7 +20,7 @@ import { insertRecords } from '../records/insert-records.ts'
 import { blobRow } from '../records/stored-file.ts'
 import { openKeys } from '../signing/keys.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { createPublisher, type PublisherDeps } from './publisher.ts'
+import { createPublisher, type Publisher, type PublisherDeps } from './publisher.ts'
 import { ensureDistributions } from './initialize.ts'
 import { treeOf } from './tree/generation.ts'
 
@@ -99,6 +99,13 @@ export async function createPublishingHouse(
     onError,
   }
   await ensureDistributions(db, clock, codenames.map(offered))
+  const publishers: Publisher[] = []
+  /** A further one on the same tree, which `close` waits for. */
+  function addPublisher(changed: Partial<PublisherDeps> = {}): Publisher {
+    const publisher = createPublisher({ ...deps, ...changed })
+    publishers.push(publisher)
+    return publisher
+  }
 
   /** Stores a file and the row of a record that is published, as an upload does, without the gate. */
   async function addPackage(
@@ -176,7 +183,8 @@ export async function createPublishingHouse(
     local,
     deps,
     audit,
-    publisher: createPublisher(deps),
+    publisher: addPublisher(),
+    addPublisher,
     addPackage,
     tree(codename: string) {
       const { format, distribution } = offered(codename)
@@ -184,6 +192,7 @@ export async function createPublishingHouse(
     },
     /** removes the directory; the database stays */
     async close() {
+      for (const publisher of publishers) await publisher.settled()
       await rm(root, { recursive: true, force: true })
     },
   }

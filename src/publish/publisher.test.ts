@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createPublishingHouse, openSite, type PublishingHouse, type Site } from './publisher.fixture.ts'
 import { ensureDistributions, formerDistributions } from './initialize.ts'
-import { createPublisher, type Publisher } from './publisher.ts'
+import type { Publisher } from './publisher.ts'
 import { linkedGeneration } from './tree/generation.ts'
 import { entriesBelow } from '../kernel/files-below.ts'
 import { GRACE_MS } from '../domain/grace.ts'
@@ -123,7 +123,7 @@ describe('a bound on old generations', () => {
   }
 
   test('holds by number, and what is kept can be fetched', async () => {
-    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 8, bytes: 100 * MIB, leastMs: 0 } })
+    const publisher = house.addPublisher({ mostSuperseded: { number: 8, bytes: 100 * MIB, leastMs: 0 } })
     await publishSome(publisher, 'jammy', 30)
     // At most ten wait for the next cleaning.
     expect((await generations('jammy')).length).toBeLessThanOrEqual(8 + 1 + 10)
@@ -139,7 +139,7 @@ describe('a bound on old generations', () => {
     await publishSome(house.publisher, 'jammy', 20)
     const all = await generations('jammy')
     const each = (await roomOf('jammy', all)) / all.length
-    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 100, bytes: 7.5 * each, leastMs: 0 } })
+    const publisher = house.addPublisher({ mostSuperseded: { number: 100, bytes: 7.5 * each, leastMs: 0 } })
     await publisher.removeUnpublished('jammy')
     const live = await linkedGeneration(house.tree('jammy').link)
     const kept = await generations('jammy')
@@ -151,7 +151,7 @@ describe('a bound on old generations', () => {
   })
 
   test('holds while large indexes are published, without waiting for the tenth', async () => {
-    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 100, bytes: 8, leastMs: 0 } })
+    const publisher = house.addPublisher({ mostSuperseded: { number: 100, bytes: 8, leastMs: 0 } })
     await publishSome(publisher, 'jammy', 9)
     await publisher.saveBlocks()
     expect((await generations('jammy')).length).toBeLessThanOrEqual(4 + 1 + 1)
@@ -161,8 +161,7 @@ describe('a bound on old generations', () => {
     await publishSome(house.publisher, 'bookworm', 8)
     const room = 11
     const count = async () => (await generations('jammy')).length + (await generations('bookworm')).length
-    const publisher = createPublisher({
-      ...house.deps,
+    const publisher = house.addPublisher({
       checkpoint(name) {
         if (name !== 'tree-linked') return
         const names = ['jammy', 'bookworm'].flatMap((codename) => readdirSync(house.tree(codename).base))
@@ -212,7 +211,7 @@ describe('after a power loss', () => {
     await symlink(older, `${tree.link}.old`)
     await rename(`${tree.link}.old`, tree.link)
 
-    const restarted = createPublisher(house.deps)
+    const restarted = house.addPublisher()
     expect(await restarted.recover()).toEqual([])
     const row = await house.db
       .selectFrom('distributions')
@@ -259,7 +258,7 @@ describe('aliases of a distribution', () => {
       return { format, distribution: { ...distribution, aliases: aliases[codename] ?? [] } }
     }
     await ensureDistributions(house.db, house.clock, ['jammy', 'bookworm'].map(offered))
-    return createPublisher({ ...house.deps, offered })
+    return house.addPublisher({ offered })
   }
   const named = (name: string) => join(house.paths.root, 'dists', name)
   const codenameOf = async (name: string) =>
@@ -332,8 +331,7 @@ describe('while files are removed from the tree', () => {
     await house.addPackage('jammy', 'a')
     let claims = 0
     const written: string[] = []
-    const publisher = createPublisher({
-      ...house.deps,
+    const publisher = house.addPublisher({
       checkpoint: (name) => {
         if (name === 'before-flip') written.push(name)
       },
@@ -357,7 +355,7 @@ describe('while files are removed from the tree', () => {
 
 describe('memory', () => {
   test('holds the blocks of the distribution published last, and as many others as the budget allows', async () => {
-    const publisher = createPublisher({ ...house.deps, keptBytes: 0 })
+    const publisher = house.addPublisher({ keptBytes: 0 })
     for (const codename of ['jammy', 'bookworm']) {
       await house.addPackage(codename, 'a')
       await publisher.converge(codename)

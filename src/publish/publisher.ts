@@ -49,6 +49,8 @@ export interface Publisher {
    * @returns codenames that failed
    */
   recover(): Promise<string[]>
+  /** Resolves when no clean-up after a publish is under way. */
+  settled(): Promise<void>
   /** Writes changed blocks to disk, for a quick start, and drops from memory what is idle or too much. */
   saveBlocks(): Promise<void>
   /** Removes package files from the tree that no live index names and whose grace time is over. */
@@ -79,6 +81,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const { db, clock, onError } = deps
   const cleaner = createCleaner(deps)
   const queues = new Map<string, Queue>()
+  const unsettled = new Set<Promise<void>>()
 
   function queueOf(codename: string): Queue {
     const present = queues.get(codename)
@@ -101,8 +104,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       queue.usedAt = performance.now()
       const bytes = await publishWithRoom(distribution)
       pace.published(bytes, performance.now())
-      void cleanAfter(bytes).catch(onError)
-      void dropExcess().catch(onError)
+      afterwards(cleanAfter(bytes))
+      afterwards(dropExcess())
     }
 
     async function cleanAfter(bytes: number): Promise<void> {
@@ -113,6 +116,12 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       Object.assign(uncleaned, { publishes: 0, bytes: 0 })
       await clean(codename)
     }
+  }
+
+  /** Nobody waits for the work, but `settled()`. */
+  function afterwards(work: Promise<void>): void {
+    const reported = work.catch(onError).finally(() => unsettled.delete(reported))
+    unsettled.add(reported)
   }
 
   /** When the disk is full, older generations make room: first those that hardly any client reads, then all but the fewest. */
@@ -228,6 +237,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       }
       await removeFormerNames(deps.paths, rows)
       return failed
+    },
+    async settled() {
+      while (unsettled.size > 0) await Promise.all(unsettled)
     },
     async saveBlocks() {
       for (const { distribution } of queues.values()) await distribution.save()
