@@ -6,7 +6,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { poolUrl } from '../../config/pool-url.ts'
 import type { ObjectStore } from './object-store.ts'
 import { openS3 } from './s3.ts'
@@ -19,6 +19,15 @@ let directory: string
 let onRequest: (socket: Socket, head: string) => void
 let requests: string[]
 
+// The first request loads half of the client, for which the patience of the tests is too short on a busy machine.
+beforeAll(async () => {
+  const peer = createServer((socket) => socket.on('data', () => socket.end('HTTP/1.1 404 Not Found\r\n\r\n')))
+  await once(peer.listen(0, '127.0.0.1'), 'listening')
+  const first = openAt(peer, { answerMs: 10_000, uploadMs: 10_000, bodyMs: 10_000 })
+  await Promise.allSettled([first.size('deb/a'), first.list('deb/', '')])
+  first.close()
+  peer.close()
+})
 beforeEach(async () => {
   sockets = []
   requests = []
@@ -34,10 +43,7 @@ beforeEach(async () => {
     })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  const url = `s3://packages/one?endpoint=${encodeURIComponent(`http://127.0.0.1:${port}`)}`
-  const patience = { answerMs: 300, uploadMs: 300, bodyMs: 300 }
-  store = openS3(poolUrl.parse(url), { accessKeyId: 'a', secretAccessKey: 'b' }, patience)
+  store = openAt(server, { answerMs: 300, uploadMs: 300, bodyMs: 300 })
   directory = await mkdtemp(join(tmpdir(), 's3-'))
 })
 afterEach(async () => {
@@ -46,6 +52,12 @@ afterEach(async () => {
   server.close()
   await rm(directory, { recursive: true })
 })
+
+function openAt(peer: Server, patience: Parameters<typeof openS3>[2]): ObjectStore {
+  const { port } = peer.address() as AddressInfo
+  const url = `s3://packages/one?endpoint=${encodeURIComponent(`http://127.0.0.1:${port}`)}`
+  return openS3(poolUrl.parse(url), { accessKeyId: 'a', secretAccessKey: 'b' }, patience)
+}
 
 async function put(length: number): Promise<void> {
   const bytes = Buffer.alloc(length, 'x')
