@@ -27,6 +27,8 @@ export default defineConfig({
     maxWorkers: 3,
     // No module keeps state (ARCHITECTURE.md), so files share what their worker has loaded: a third less CPU time.
     isolate: false,
+    // An embedded database lives for seconds here: optimizing its code costs a third of all processor time and never pays.
+    execArgv: ['--liftoff-only'],
     // Virtual machines stall: what takes milliseconds may take half a minute. These limits only end what hangs.
     testTimeout: 600_000,
     expect: { poll: { timeout: 180_000 } },

@@ -1,15 +1,17 @@
 // From upstream: search the catalogs of the sources and import with dependencies; the sources, mirrors, reserved names, jobs, and newer fixes.
-import { Tabs } from '@mantine/core'
+import { Loader, Tabs } from '@mantine/core'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { Page } from '../../parts/page.tsx'
 import { Catalog } from './catalog.tsx'
 import { Jobs } from './jobs.tsx'
-import { Mirrors } from './mirrors.tsx'
 import { Reservations } from './reservations.tsx'
 import { Sources } from './sources.tsx'
 import { SecurityUpdates } from './updates.tsx'
 
 const route = getRouteApi('/import')
+/** A fifth of the page, which few visits need. */
+const Mirrors = lazy(async () => ({ default: (await import('./mirrors.tsx')).Mirrors }))
 
 export default function Import() {
   const { tab = 'search' } = route.useSearch()
@@ -38,7 +40,9 @@ export default function Import() {
           <SecurityUpdates />
         </Tabs.Panel>
         <Tabs.Panel value="mirrors">
-          <Mirrors />
+          <Suspense fallback={<Loader aria-label="Loading" />}>
+            <Mirrors />
+          </Suspense>
         </Tabs.Panel>
         <Tabs.Panel value="reserved">
           <Reservations />
