@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createLog } from '../kernel/log.ts'
+import type { Publisher } from '../publish/publisher.ts'
 import { asDatabaseClock } from '../store/database-clock.ts'
 import type { Database } from '../store/db.ts'
 import { createLeader, LEASE_MS, RENEW_MS } from './leader.ts'
@@ -20,7 +21,7 @@ const process = (instanceId: string) =>
   createLeader({ db: database.db, clock, instanceId, isDead: () => Promise.resolve(false), onFault: () => {} })
 
 /** Maintenance whose recovery begins when `recovering` resolves, and ends when the test calls `recovered`. */
-function slowlyRecovering() {
+function slowlyRecovering(publisher: Partial<Publisher> = {}) {
   const own = process('first')
   let ticked: Promise<void> = Promise.resolve()
   const leader = { ...own, tick: () => (ticked = own.tick()) }
@@ -42,6 +43,7 @@ function slowlyRecovering() {
       collect: nothing,
       settled: nothing,
       saveBlocks: nothing,
+      ...publisher,
     } as never,
     pendingDeletions: { run: nothing } as never,
     ...{ paths: {} as never, history: {} as never, installability: {} as never, downloadReader: {} as never },
@@ -74,4 +76,21 @@ test('a recovery that takes longer than a lease keeps it, and the process counts
   recovered()
   await started
   await maintenance.stop()
+})
+
+test('a stop waits for the clean-up after a publish before it saves and gives up the lease', async () => {
+  const done: string[] = []
+  const { maintenance, leader, recovered } = slowlyRecovering({
+    async settled() {
+      await leaseEndsAt()
+      done.push(leader.isLeader() ? 'cleaned by the leader' : 'cleaned too late')
+    },
+    async saveBlocks() {
+      done.push('saved')
+    },
+  })
+  recovered()
+  await maintenance.start()
+  await maintenance.stop()
+  expect(done).toEqual(['cleaned by the leader', 'saved'])
 })

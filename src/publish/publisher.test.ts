@@ -127,6 +127,9 @@ describe('a bound on old generations', () => {
     await publishSome(publisher, 'jammy', 30)
     // At most ten wait for the next cleaning.
     expect((await generations('jammy')).length).toBeLessThanOrEqual(8 + 1 + 10)
+    // The thirtieth publish began a cleaning.
+    await publisher.settled()
+    expect(await generations('jammy')).toHaveLength(8 + 1)
     await publisher.removeUnpublished('jammy')
     const kept = await generations('jammy')
     const revisions = kept.map((name) => Number(/^r(\d+)/.exec(name)?.[1])).sort((a, b) => a - b)

@@ -147,6 +147,7 @@ test('another version in package.json is installed and used', () => {
   } finally {
     install(pinned)
   }
+  expect(npmTest()).toMatchObject({ status: 0, version: `v${pinned}` })
 })
 
 test('without the package, an old Node of the machine is refused with a sentence, and a new one says that it is used', () => {

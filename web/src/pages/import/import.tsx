@@ -10,7 +10,7 @@ import { Sources } from './sources.tsx'
 import { SecurityUpdates } from './updates.tsx'
 
 const route = getRouteApi('/import')
-/** A fifth of the page, which few visits need. */
+/** Half of the page's bytes, which few visits need. */
 const Mirrors = lazy(async () => ({ default: (await import('./mirrors.tsx')).Mirrors }))
 
 export default function Import() {
