@@ -18,7 +18,7 @@ import { createPublishing } from './wiring/publishing.ts'
 import type { RepositoryPorts } from './wiring/repository-listeners.ts'
 import { createReplicas } from './wiring/replicas.ts'
 import { createOwnReport } from './serve/own-report.ts'
-import type { KnownListener } from './supervisor/listener-reports.ts'
+import type { KnownListener } from './domain/listener-report.ts'
 import type { Restarts } from './supervisor/supervisor.ts'
 
 /** How long a stopping service waits for requests and transfers that are under way. With chores it ends within 20 s. */

@@ -1,7 +1,7 @@
 // Metrics of listeners, as Prometheus reads them.
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import type { KnownListener } from '../supervisor/listener-reports.ts'
+import type { KnownListener } from '../domain/listener-report.ts'
 import { addListenerMetrics } from './listener-metrics.ts'
 
 const port = (requests: number) => ({

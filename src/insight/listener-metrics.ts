@@ -1,7 +1,7 @@
 // Metrics of the processes that serve repositories, asked for at each scrape. They have no port for them.
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createShared } from '../kernel/shared.ts'
-import type { KnownListener, ListenerReport, PortReport } from '../supervisor/listener-reports.ts'
+import type { KnownListener, ListenerReport, PortReport } from '../domain/listener-report.ts'
 
 export interface ListenerSources {
   listeners(): Promise<readonly KnownListener[]>

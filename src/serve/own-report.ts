@@ -1,7 +1,7 @@
 // What a process that serves repositories reports about itself.
 import { readdir } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { ListenerReport } from '../supervisor/listener-reports.ts'
+import type { ListenerReport } from '../domain/listener-report.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
 
 export interface OwnReport {

@@ -1,5 +1,5 @@
 // What a repository listener counts of its requests. Each costs a few additions, so that nobody can measure it.
-import type { PortReport } from '../supervisor/listener-reports.ts'
+import type { PortReport } from '../domain/listener-report.ts'
 
 export interface Traffic {
   /** A request is answered from now on. */
