@@ -5,7 +5,11 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
-import { advisoryPage, vulnerabilityPage, type VulnerabilityFilter } from '../src/store/records/vulnerability-query.ts'
+import {
+  advisoryPage,
+  vulnerabilityPage,
+  type VulnerabilityFilter,
+} from '../src/packages/records/vulnerability-query.ts'
 import { createBenchDatabase, quantile } from './database.ts'
 import { fillRows } from './rows.ts'
 

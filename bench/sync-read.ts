@@ -11,7 +11,7 @@ import { readKeys } from 'openpgp'
 import { formats } from '../src/formats/index.ts'
 import { systemClock, wait } from '../src/kernel/clock.ts'
 import { createHttpClient } from '../src/kernel/http-client.ts'
-import { realReaders } from '../src/readers/fixture.ts'
+import { realReaders } from '../src/formats/readers/fixture.ts'
 import { createUpstreams } from '../src/upstream/upstream.ts'
 
 const { values } = parseArgs({ options: { suite: { type: 'string', default: 'bookworm' } } })

@@ -48,7 +48,7 @@ function run(command, args) {
 /** Writes dist/openapi.json from the declarations alone; the service answers with the same document. */
 async function writeOpenapi() {
   const load = (/** @type {string} */ name) => import(pathToFileURL(join(root, 'dist', 'api', name)).href)
-  const [{ declarations }, { openapi }] = await Promise.all([load('contract.js'), load('openapi.js')])
+  const [{ declarations }, { openapi }] = await Promise.all([load('contract.js'), load('http/openapi.js')])
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   writeFileSync(join(root, 'dist', 'openapi.json'), `${JSON.stringify(openapi(declarations, { version }), null, 2)}\n`)
 }

@@ -21,12 +21,12 @@ async function built(path) {
 
 /** @type {typeof import('../src/config/environment-page.ts')} */
 const { environmentPage } = await built('config/environment-page')
-/** @type {typeof import('../src/settings/settings-page.ts')} */
-const { settingsPage } = await built('settings/settings-page')
+/** @type {typeof import('../src/config/settings/settings-page.ts')} */
+const { settingsPage } = await built('config/settings/settings-page')
 /** @type {typeof import('../src/formats/declared/distributions-page.ts')} */
 const { distributionsPage } = await built('formats/declared/distributions-page')
-/** @type {typeof import('../src/api/problems-page.ts')} */
-const { problemsPage } = await built('api/problems-page')
+/** @type {typeof import('../src/api/http/problems-page.ts')} */
+const { problemsPage } = await built('api/http/problems-page')
 /** @type {typeof import('../src/formats/index.ts')} */
 const { formats } = await built('formats/index')
 await writeFile(new URL('docs/distributions.md', root), distributionsPage(formats))

@@ -1,4 +1,4 @@
-// `npm run restore -- ARCHIVE`: see src/backup/restore.ts.
+// `npm run restore -- ARCHIVE`: see src/operations/backup/restore.ts.
 import { build } from './build.mjs'
 import { begin } from './runtime.mjs'
 

@@ -43,15 +43,15 @@ async function main(): Promise<number> {
     log.info({ directories: remote }, 'on a remote file system: every operation uses a thread')
 
   if (isParent) {
-    const { runParent } = await import('./run-parent.ts')
+    const { runParent } = await import('./app/run-parent.ts')
     const { filename: main } = import.meta
     return uncaught.exitCode(await runParent({ env, log, uncaught, source: process.env, main, withApi: isService }))
   }
   if (!service) {
-    const { runListener } = await import('./run-listener.ts')
+    const { runListener } = await import('./app/run-listener.ts')
     return uncaught.exitCode(await runListener({ env, clock, log, uncaught, isChild }))
   }
-  const { runService } = await import('./run-service.ts')
+  const { runService } = await import('./app/run-service.ts')
   const [apt, rpm] = ports.map(Number)
   const servedAt = apt && rpm ? { apt, rpm } : null
   return uncaught.exitCode(await runService({ env: service.env, log, uncaught, servedAt }))

@@ -1,14 +1,14 @@
 // The command behind `npm run restore`: see backup/restore.ts.
 import { join } from 'node:path'
-import { checkEmpty, loadDump } from './backup/database/load-dump.ts'
-import { readDump } from './backup/database/read-dump.ts'
-import { restoreCommand, type RestoreDeps } from './backup/restore.ts'
+import { checkEmpty, loadDump } from './operations/backup/database/load-dump.ts'
+import { readDump } from './operations/backup/database/read-dump.ts'
+import { restoreCommand, type RestoreDeps } from './operations/backup/restore.ts'
 import { readPoolEnv } from './config/env.ts'
 import { exists } from './kernel/files.ts'
 import { openDatabase } from './store/db.ts'
 import type { ObjectStore } from './store/objects/object-store.ts'
 import { directoryOf } from './store/pglite/open.ts'
-import { openObjectStore } from './wiring/object-store.ts'
+import { openObjectStore } from './app/wiring/object-store.ts'
 
 /** @returns the exit code */
 export async function restore(

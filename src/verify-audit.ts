@@ -2,11 +2,11 @@
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createSignatureCheck, readAuditKey, readPublicKeys } from './signing/audit-keys.ts'
-import { FORMER_KEYS_FILE, OPENPGP_FILE } from './signing/key-names.ts'
-import { filedHead, removedPart } from './store/audit-query.ts'
-import { verifyDirectory, verifyFile, type VerifyOptions } from './store/audit-verify.ts'
-import { createRowComparison } from './store/audit-rows.ts'
+import { createSignatureCheck, readAuditKey, readPublicKeys } from './publish/signing/audit-keys.ts'
+import { FORMER_KEYS_FILE, OPENPGP_FILE } from './publish/signing/key-names.ts'
+import { filedHead, removedPart } from './audit/audit-query.ts'
+import { verifyDirectory, verifyFile, type VerifyOptions } from './audit/verify.ts'
+import { createRowComparison } from './audit/rows.ts'
 import { openDatabase } from './store/db.ts'
 
 const USAGE = `usage: npm run verify-audit -- DIRECTORY [--repos REPOS_DIR]

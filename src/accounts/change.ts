@@ -1,6 +1,6 @@
 // Commits a change of accounts together with its audit entries.
 import type { Origin } from '../domain/audit.ts'
-import type { AuditLog } from '../store/audit-log.ts'
+import type { AuditLog } from '../audit/log.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 

@@ -3,7 +3,7 @@ import { roomAt } from '../kernel/disks.ts'
 import { sql } from 'kysely'
 import type { CheckResult, PreflightCheck } from './setup.ts'
 import type { Env } from '../config/env.ts'
-import type { AntivirusStatus } from '../scanners/scanner.ts'
+import type { AntivirusStatus } from '../gate/engines/scanner.ts'
 import type { Db } from '../store/db.ts'
 import type { Paths } from '../store/paths.ts'
 

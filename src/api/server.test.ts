@@ -8,8 +8,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
 import { createLog } from '../kernel/log.ts'
-import { createRateLimiter } from './limits.ts'
-import { route } from './route.ts'
+import { createRateLimiter } from './http/limits.ts'
+import { route } from './http/route.ts'
 import { createServer } from './server.ts'
 
 const common = { tag: 'test', summary: 'a route of this test', answer: null, problems: [] } as const

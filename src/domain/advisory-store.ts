@@ -1,4 +1,4 @@
-// The shapes in which advisories go into the store and come out of it, shared by `store/` and `scanners/`.
+// The shapes in which advisories go into the store and come out of it, shared by `store/` and `gate/engines/`.
 import type { Advisory, AffectedPackage } from './advisory.ts'
 
 export interface EcosystemState {

@@ -1,4 +1,4 @@
-// An audit event as rooms record it; store/audit-log chains and stores it.
+// An audit event as rooms record it; audit/log chains and stores it.
 
 export const AUDIT_RESULTS = ['SUCCESS', 'FAILURE', 'WARNING'] as const
 

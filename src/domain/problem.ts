@@ -1,6 +1,6 @@
-// The error that inner rooms throw: a stable code and a sentence. api/problems.ts maps codes to HTTP statuses.
+// The error that inner rooms throw: a stable code and a sentence. api/http/problems.ts maps codes to HTTP statuses.
 
-/** Every code a client may see. A code without a status in api/problems.ts does not compile. */
+/** Every code a client may see. A code without a status in api/http/problems.ts does not compile. */
 export const PROBLEM_CODES = [
   // 400
   'validation_error',

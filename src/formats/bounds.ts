@@ -1,5 +1,5 @@
 // How much of everything a package may declare: far above any real package, low enough that none is a burden.
-import { invalid } from '../archive/limits.ts'
+import { invalid } from './archive/limits.ts'
 
 /** Bounds of one format. Characters are UTF-16 code units. */
 export interface Bounds {

@@ -30,7 +30,7 @@ export interface ComposedStream {
   xz: Rendering | null
 }
 
-/** Signing as formats need it; keys never leave `signing/`. */
+/** Signing as formats need it; keys never leave `publish/signing/`. */
 export interface Signers {
   openpgp: {
     fingerprint: string

@@ -1,7 +1,7 @@
 // The unpacked content of an index file, bounded by what its repository states.
 import { createReadStream } from 'node:fs'
-import { decompress, detectCompression, MAGIC_BYTES } from '../archive/compression.ts'
-import { readPiece } from '../archive/file-range.ts'
+import { decompress, detectCompression, MAGIC_BYTES } from './archive/compression.ts'
+import { readPiece } from './archive/file-range.ts'
 import { isProblem } from '../domain/problem.ts'
 import { refused, type RepositoryIndex, type StagedFile } from './catalog.ts'
 

@@ -1,6 +1,6 @@
 // The malware step: sends the raw file and every decompressed member to the scanner.
 import type { Outcome } from '../domain/status.ts'
-import type { Antivirus } from '../scanners/scanner.ts'
+import type { Antivirus } from './engines/scanner.ts'
 import type { Contents } from './contents/contents.ts'
 import type { Step, StepResult } from './step.ts'
 import { unscannedOutcome } from './unscanned.ts'

@@ -1,6 +1,6 @@
 // Fetches one entry of a catalog into staging and hands it to the intake.
 import { isProblem, Problem } from '../domain/problem.ts'
-import type { Listing, Source } from '../intake/arrival.ts'
+import type { Listing, Source } from '../packages/arrival.ts'
 import { tooLarge } from '../intake/receive.ts'
 import { removeFile } from '../kernel/files.ts'
 import type { CatalogRow, SourceRow } from '../store/tables.ts'

@@ -1,8 +1,8 @@
 // Imports packages that people name: finds them in the catalogs, with their dependencies when asked, and brings them in.
 import type { Problem } from '../domain/problem.ts'
 import type { Offered } from '../formats/format.ts'
-import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
-import { reservedProblem } from '../intake/reserved-names.ts'
+import { openDistribution, type FormatRegistry } from '../packages/identify.ts'
+import { reservedProblem } from '../packages/reserved-names.ts'
 import { createSerial } from '../kernel/serial.ts'
 import type { Db } from '../store/db.ts'
 import { reservationsOf } from '../store/reservations.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from 'kysely'
 import { createTestDatabase } from '../../test/database.ts'
 import { formats } from '../formats/index.ts'
-import { insertRecord, type SampleRecord } from '../sbom/fixture.ts'
+import { insertRecord, type SampleRecord } from '../packages/documents/fixture.ts'
 import type { Database } from '../store/db.ts'
 import { countUpdates, findSecurityUpdates, followDistributions, securityUpdates } from './security-updates.ts'
 

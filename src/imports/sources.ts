@@ -5,13 +5,13 @@ import type { Caller } from '../domain/caller.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PackageFormat } from '../formats/format.ts'
-import type { FormatRegistry } from '../intake/identify.ts'
+import type { FormatRegistry } from '../packages/identify.ts'
 import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
 import { isForbiddenHost } from '../kernel/forbidden-addresses.ts'
 import type { UpstreamSource } from '../upstream/source.ts'
 import { openTasks } from '../tasks/task-query.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
-import type { AuditLog } from '../store/audit-log.ts'
+import type { AuditLog } from '../audit/log.ts'
 import type { Db } from '../store/db.ts'
 import type { SourceRow, SourcesTable } from '../store/tables.ts'
 
@@ -169,7 +169,7 @@ export function createSources(deps: SourceDeps): Sources {
   }
 }
 
-/** A person takes an index that is no longer signed: it counts as never signed, so its packages must be (`intake/fit`). */
+/** A person takes an index that is no longer signed: it counts as never signed, so its packages must be (`packages/fit`). */
 const trustedAnew = ({ allow_unsigned: isAllowed }: SourceFields) => (isAllowed === true ? { signed_by: [] } : {})
 
 /** A sync whose processes all died could not record its end: its source is `syncing`, and no task is. */

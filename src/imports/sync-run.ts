@@ -1,7 +1,7 @@
 // Syncs several sources, as one task: what `/import/sync/start` and the daily sync of security sources begin.
 import { isProblem } from '../domain/problem.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
-import type { AuditLog } from '../store/audit-log.ts'
+import type { AuditLog } from '../audit/log.ts'
 import type { Db } from '../store/db.ts'
 import { followSync, type SyncTasks } from './follow-sync.ts'
 import { countUpdates } from './security-updates.ts'

@@ -3,8 +3,8 @@ import type { GateResult } from '../gate/gate.ts'
 import { createGathering } from '../kernel/gathering.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import type { PackageRow } from '../store/tables.ts'
-import type { IntakeResult, Meta, Source } from './arrival.ts'
-import type { Subject } from './new-record.ts'
+import type { IntakeResult, Meta, Source } from '../packages/arrival.ts'
+import type { Subject } from '../packages/new-record.ts'
 
 /** Files that are received and scanned at the same time: while one group is judged, others arrive and are read. */
 const IN_GATE = 128

@@ -1,7 +1,7 @@
 // The body of an upload's answer, from the record and the gate's result.
 import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, ValidationStep } from '../gate/step.ts'
-import type { IntakeResult } from './arrival.ts'
+import type { IntakeResult } from '../packages/arrival.ts'
 import type { GateResult } from '../gate/gate.ts'
 
 const MESSAGES: Record<PackageRow['status'], string> = {

@@ -8,11 +8,11 @@ import { comparedOffers } from '../store/records/served-query.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import { headRows, recordsOf, type RecordSelector } from '../store/records/artifact-query.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
-import { unknownPackage } from './delete-packages.ts'
-import type { FormatRegistry } from './identify.ts'
-import { MOST_LISTED as MOST_MIGRATED, type MigrationResult } from './migrate.ts'
-import { choosePromoted, openPair, type PromotionRequest } from './promote.ts'
-import type { SeveralPromotions } from './promote-several.ts'
+import { unknownPackage } from '../packages/delete-packages.ts'
+import type { FormatRegistry } from '../packages/identify.ts'
+import { MOST_LISTED as MOST_MIGRATED, type MigrationResult } from '../packages/copies/migrate.ts'
+import { choosePromoted, openPair, type PromotionRequest } from '../packages/copies/promote.ts'
+import type { SeveralPromotions } from '../packages/copies/promote-several.ts'
 
 /** Broken packages that an answer lists. */
 const MOST_LISTED = 100

@@ -5,8 +5,8 @@ import type { Staged } from '../gate/step.ts'
 import { createDigests } from '../kernel/digests.ts'
 import { createFile, fsyncPath, removeFile } from '../kernel/files.ts'
 import { renameName } from '../kernel/names.ts'
-import type { Arrival, Source } from './arrival.ts'
-import { openDistribution, type FormatRegistry } from './identify.ts'
+import type { Arrival, Source } from '../packages/arrival.ts'
+import { openDistribution, type FormatRegistry } from '../packages/identify.ts'
 
 export interface Reception {
   /** the distribution that the source named so far */

@@ -4,14 +4,14 @@ import type { Candidate, StepEvent } from '../gate/step.ts'
 import { createKeyedBatches } from '../kernel/batches.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { removeFile } from '../kernel/files.ts'
-import { renderNew } from '../records/entries.ts'
-import { insertRecords, type NewRecord } from '../records/insert-records.ts'
-import type { AuditLog } from '../store/audit-log.ts'
+import { renderNew } from '../packages/records/entries.ts'
+import { insertRecords, type NewRecord } from '../packages/records/insert-records.ts'
+import type { AuditLog } from '../audit/log.ts'
 import type { Db } from '../store/db.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Staging } from '../store/files/staging.ts'
 import type { PackageRow } from '../store/tables.ts'
-import type { FindDuplicate } from './identify.ts'
+import type { FindDuplicate } from '../packages/identify.ts'
 
 /** Records in one transaction; other uploads to the distribution wait while it runs. */
 const MOST_TOGETHER = 50

@@ -5,7 +5,7 @@ import { generateKey, readKey } from 'openpgp'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { realReaders } from '../readers/fixture.ts'
+import { realReaders } from '../formats/readers/fixture.ts'
 import type { Database } from '../store/db.ts'
 import { createPackageKeys } from './package-keys.ts'
 

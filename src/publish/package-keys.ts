@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureContent, ifMissing } from '../kernel/files.ts'
-import { askJob } from '../readers/job.ts'
-import type { ReaderPool } from '../readers/pool.ts'
+import { askJob } from '../formats/readers/job.ts'
+import type { ReaderPool } from '../formats/readers/pool.ts'
 import type { Db } from '../store/db.ts'
 
 export interface SourceKey {

@@ -1,6 +1,6 @@
 // Inside a reader: what publishing needs to know of keys.
-import type { Handlers } from '../readers/serve.ts'
-import { handlerOf } from '../readers/session.ts'
+import type { Handlers } from '../formats/readers/serve.ts'
+import { handlerOf } from '../formats/readers/session.ts'
 
 export const publishJobs: Handlers = {
   'publish-keys': handlerOf(async () => (await import('./key-reading.ts')).parseKeys),

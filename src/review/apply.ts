@@ -1,11 +1,11 @@
 // Applies the result of a later check to a record: one rule for rescan, re-match, second scanner and dependency scan.
 import { vulnerabilities, type Finding } from '../domain/finding.ts'
 import { isoTime } from '../kernel/clock.ts'
-import { changeRecord, lockRecord, type Change, type Changed } from '../records/change-record.ts'
+import { changeRecord, lockRecord, type Change, type Changed } from '../packages/records/change-record.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 import { insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
-import { activeDecisions } from '../store/records/decisions.ts'
+import { activeDecisions } from '../packages/records/decisions.ts'
 import type { BlobsTable, PackageRow, ReviewReason } from '../store/tables.ts'
 import type { Insertable } from 'kysely'
 import { assess, type Assessment, type Check } from './assess.ts'

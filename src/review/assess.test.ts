@@ -1,6 +1,6 @@
 // What a later check means for a record: a table of cases.
 import { expect, test } from 'vitest'
-import { finding } from '../sbom/fixture.ts'
+import { finding } from '../packages/documents/fixture.ts'
 import type { Finding } from '../domain/finding.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Coverage } from '../domain/status.ts'

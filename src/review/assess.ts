@@ -7,7 +7,7 @@ import type { Coverage, Mechanism, PipelineKey, Verdict } from '../domain/status
 import type { StatusEvent } from '../domain/transitions.ts'
 import { asStep } from '../gate/gate.ts'
 import { isUnscanned } from '../gate/unscanned.ts'
-import type { Change } from '../records/change-record.ts'
+import type { Change } from '../packages/records/change-record.ts'
 import type { PackageRow, ReviewReason } from '../store/tables.ts'
 import { reasonsToAsk, type Standing } from './coverage.ts'
 import { sameFindings } from './merge.ts'

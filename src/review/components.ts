@@ -8,8 +8,8 @@ import {
   COMPONENT_ENGINE,
   componentKey,
   type ComponentMatcher,
-} from '../scanners/components/match.ts'
-import { mayHoldComponent } from '../scanners/components/read.ts'
+} from '../gate/engines/components/match.ts'
+import { mayHoldComponent } from '../gate/engines/components/read.ts'
 import { unpackFiles } from '../domain/packed-facts.ts'
 import type { Components, ComponentsOf, ComponentWork } from '../store/files/components.ts'
 import type { ComponentReading } from './component-reading/reading.ts'

@@ -1,6 +1,6 @@
 // Which findings a decision covers, and which have to be asked about again.
 import { expect, test } from 'vitest'
-import { finding } from '../sbom/fixture.ts'
+import { finding } from '../packages/documents/fixture.ts'
 import { coverOf, isCovered, reasonsToAsk, withAcceptance, type Standing } from './coverage.ts'
 
 const high = finding('CVE-1')

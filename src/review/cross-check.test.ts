@@ -1,9 +1,9 @@
 // Which packages further scanners look at, how often, and what a scanner that cannot judge costs. What findings do to a
 // record is shown with real scanners in test/gate/grype.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { CveResult, CveScanner } from '../scanners/scanner.ts'
+import type { CveResult, CveScanner } from '../gate/engines/scanner.ts'
 import { findDistribution } from '../formats/index.ts'
-import { insertRecord } from '../sbom/fixture.ts'
+import { insertRecord } from '../packages/documents/fixture.ts'
 import type { Database } from '../store/db.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCrossCheck, type CrossCheckDeps } from './cross-check.ts'

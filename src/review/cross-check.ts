@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import { untilAborted } from '../kernel/in-time.ts'
 import type { Distribution, FormatId } from '../domain/package.ts'
-import type { CveResult, CveScanner } from '../scanners/scanner.ts'
+import type { CveResult, CveScanner } from '../gate/engines/scanner.ts'
 import { applyFindings } from './apply.ts'
 import { factsOf, systemActor, type ReviewDeps } from './deps.ts'
 

@@ -5,9 +5,15 @@ import { invalidField, Problem } from '../domain/problem.ts'
 import { publisherOfActor } from '../domain/publishers.ts'
 import type { DecisionAction } from '../domain/status.ts'
 import { transitionOf, type StatusEvent } from '../domain/transitions.ts'
-import { changeRecord, lockRecord, notUnderReview, type Change, type Changed } from '../records/change-record.ts'
-import type { Rendered } from '../records/entries.ts'
-import { activeDecisions, closeDecisions, insertDecision } from '../store/records/decisions.ts'
+import {
+  changeRecord,
+  lockRecord,
+  notUnderReview,
+  type Change,
+  type Changed,
+} from '../packages/records/change-record.ts'
+import type { Rendered } from '../packages/records/entries.ts'
+import { activeDecisions, closeDecisions, insertDecision } from '../packages/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { coverOf, withAcceptance } from './coverage.ts'

@@ -1,7 +1,7 @@
 // One decision about several held packages: each in a transaction of its own, one publication for each distribution.
 import { isProblem, Problem } from '../domain/problem.ts'
 import { isStorageFull } from '../kernel/files.ts'
-import { notUnderReview } from '../records/change-record.ts'
+import { notUnderReview } from '../packages/records/change-record.ts'
 import { DatabaseAway } from '../store/database-away.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import { foresee, type DecideDeps, type DecidedHere } from './decide-one.ts'

@@ -1,9 +1,9 @@
 // A person decides about a held package: approve it (for good or for a time), reject it, or wait for an upgrade.
 import type { Finding } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
-import { notUnderReview } from '../records/change-record.ts'
-import { renderAhead, type Rendered } from '../records/entries.ts'
-import { inLockOrder, lockRecords } from '../records/lock-order.ts'
+import { notUnderReview } from '../packages/records/change-record.ts'
+import { renderAhead, type Rendered } from '../packages/records/entries.ts'
+import { inLockOrder, lockRecords } from '../packages/records/lock-order.ts'
 import { matchingRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'

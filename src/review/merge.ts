@@ -4,7 +4,7 @@ import type { Finding } from '../domain/finding.ts'
 import { FORMATS } from '../domain/package.ts'
 import { actionFor, type PolicyActions } from '../domain/policy.ts'
 import { severityRank } from '../domain/risk.ts'
-import { COMPONENT_ENGINE } from '../scanners/components/match.ts'
+import { COMPONENT_ENGINE } from '../gate/engines/components/match.ts'
 
 /** A finding as engines report it. */
 export type MergedFinding = Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>

@@ -1,10 +1,10 @@
 // A person quarantines a package, whatever was decided before: it leaves the index, and its file leaves the pool.
 import type { Finding } from '../domain/finding.ts'
 import { transitionOf } from '../domain/transitions.ts'
-import { changeRecord, lockRecord, notUnderReview, type Changed } from '../records/change-record.ts'
-import { inLockOrder, lockRecords } from '../records/lock-order.ts'
+import { changeRecord, lockRecord, notUnderReview, type Changed } from '../packages/records/change-record.ts'
+import { inLockOrder, lockRecords } from '../packages/records/lock-order.ts'
 import { headRows, type RecordSelector } from '../store/records/artifact-query.ts'
-import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
+import { activeDecisions, closeDecisions } from '../packages/records/decisions.ts'
 import { transaction } from '../store/transaction.ts'
 import { withAcceptance } from './coverage.ts'
 import { eventBase, NO_REVIEW, NOT_HELD, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'

@@ -1,9 +1,9 @@
 // New vulnerability data, and the self-test of the scanners that follows.
 import type { Log } from '../kernel/log.ts'
-import type { Canaries } from '../scanners/canaries/canaries.ts'
-import type { Enrichment } from '../scanners/enrich/enrichment.ts'
-import type { AdvisoryData } from '../scanners/osv/data.ts'
-import type { UpdateOutcome } from '../scanners/scanner.ts'
+import type { Canaries } from '../gate/engines/canaries/canaries.ts'
+import type { Enrichment } from '../gate/engines/enrich/enrichment.ts'
+import type { AdvisoryData } from '../gate/engines/osv/data.ts'
+import type { UpdateOutcome } from '../gate/engines/scanner.ts'
 import { reviseKnown } from './known-exploited.ts'
 import type { ApplyDeps } from './apply.ts'
 import { systemActor } from './deps.ts'

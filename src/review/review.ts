@@ -1,5 +1,5 @@
 // The review room as one object: every way in which people, and later checks, change the status of a package.
-import type { Changed } from '../records/change-record.ts'
+import type { Changed } from '../packages/records/change-record.ts'
 import type { RecordSelector } from '../store/records/artifact-query.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import { decideSeveral, type DecidedItem } from './decide-several.ts'

@@ -1,7 +1,7 @@
 // What follows a committed change of records: index, files, manifests, notifications. Every step can be repeated.
 import { allEnded } from '../kernel/all-ended.ts'
-import { announceRecord } from '../records/announce.ts'
-import type { Changed } from '../records/change-record.ts'
+import { announceRecord } from '../packages/records/announce.ts'
+import type { Changed } from '../packages/records/change-record.ts'
 import type { ReviewDeps } from './deps.ts'
 import { asError } from '../kernel/errors.ts'
 

@@ -1,6 +1,6 @@
 // Kinds of tasks of this room: the update of the advisories, and the match of stored packages that follows it.
 import type { TaskKind } from '../domain/tasks.ts'
-import type { UpdateOutcome } from '../scanners/scanner.ts'
+import type { UpdateOutcome } from '../gate/engines/scanner.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { Refresh } from './refresh.ts'
 import type { Rematch, RematchReport } from './rematch.ts'

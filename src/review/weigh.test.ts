@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { finding } from '../sbom/fixture.ts'
+import { finding } from '../packages/documents/fixture.ts'
 import { difference, inOrderOfUrgency, previousOf } from './weigh.ts'
 
 test('findings that hold a package come first, then known exploited ones, then by EPSS, CVSS, severity and id', () => {

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ourLogs } from '../downloads/log-files.ts'
+import { ourLogs } from '../operations/downloads/log-files.ts'
 import { createLog } from '../kernel/log.ts'
 import { createAccessLog, type Access, type AccessLog } from './access-log.ts'
 

@@ -1,8 +1,8 @@
 // A published file kept between requests, and the validators it has now. Opens nothing.
 import type { BigIntStats } from 'node:fs'
-import { validatorsOf } from '../http-files/conditions.ts'
-import { fileHeaders, type FileKind } from '../http-files/file-headers.ts'
-import { entityTag, type Representation } from '../http-files/representation.ts'
+import { validatorsOf } from './files/conditions.ts'
+import { fileHeaders, type FileKind } from './files/file-headers.ts'
+import { entityTag, type Representation } from './files/representation.ts'
 
 /** Validators change with time and with flips, so the facts they are computed from are kept beside them. */
 export interface CachedFile {

@@ -1,6 +1,6 @@
 // Media type and cache lifetime of a published file, decided by its name. No file access.
 import type { PackageFormat } from '../formats/format.ts'
-import type { FileKind } from '../http-files/file-headers.ts'
+import type { FileKind } from './files/file-headers.ts'
 
 /** Suffixes that mean the same in every repository. Package files have the media type of their format. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 // Answers requests for packages that are kept in an object store: streams their bytes, or redirects to them.
-import { answerWithRedirect, answerWithStream, refuse, type Exchange, type RemoteFile } from '../http-files/answers.ts'
-import { validatorsOf } from '../http-files/conditions.ts'
-import { fileHeaders } from '../http-files/file-headers.ts'
+import { answerWithRedirect, answerWithStream, refuse, type Exchange, type RemoteFile } from './files/answers.ts'
+import { validatorsOf } from './files/conditions.ts'
+import { fileHeaders } from './files/file-headers.ts'
 import { objectKey, type ObjectStore } from '../store/objects/object-store.ts'
 import { kindOf } from './file-kinds.ts'
 import type { PublishedObject } from './published-tree.ts'

@@ -4,7 +4,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { SharedFile } from '../http-files/representation.ts'
+import type { SharedFile } from './files/representation.ts'
 import { createOpenFiles, type OpenFiles } from './open-files.ts'
 
 let dir: string

@@ -1,7 +1,7 @@
 // Keeps large files open between requests, so that a range costs one read instead of six thread pool operations.
 import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { isSameState, type SharedFile } from '../http-files/representation.ts'
+import { isSameState, type SharedFile } from './files/representation.ts'
 
 export interface OpenFiles<T> {
   /** The value of the key if its file is unchanged. The caller must release the file. */

@@ -1,6 +1,6 @@
 // Opens the database named by DATABASE_URL: PostgreSQL, or the embedded one (PGlite) in a directory.
 //
-// The room: `records/` keeps the rows of packages, `files/` the stored files, `advisories/` what is known of
+// The room: `records/` keeps the rows of packages that several rooms ask for, `files/` the stored files, `advisories/` what is known of
 // vulnerabilities, `pglite/` the embedded database. A file named `<thing>-query.ts` only reads, for lists and documents; any
 // other file named after a thing writes it too.
 import { Kysely, Migrator, PostgresAdapter, PostgresDialect, sql, type MigrationLockOptions } from 'kysely'

@@ -1,5 +1,5 @@
 // Wakes those who wait for a task when it changes, in this process or in another replica.
-import type { Events } from '../redis/events.ts'
+import type { Events } from '../store/redis/events.ts'
 
 export interface Changes {
   /** Resolves when the task changes, at the latest after `ms` milliseconds: messages of other replicas can be lost. */

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { parseJson, type Json } from '../domain/json.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { LiveLine, LiveLines } from '../redis/live-lines.ts'
+import type { LiveLine, LiveLines } from '../store/redis/live-lines.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskLineRow, TaskRow } from '../store/tables.ts'
 import { storable, type Hold } from './rows.ts'

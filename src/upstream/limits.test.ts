@@ -1,8 +1,8 @@
 // An upstream whose documents end the reader, by time, by memory or by a crash, is refused, and the others are read.
 import { relative } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { realReaders, scriptedReaders } from '../readers/fixture.ts'
-import type { PoolOptions, ReaderPool } from '../readers/pool.ts'
+import { realReaders, scriptedReaders } from '../formats/readers/fixture.ts'
+import type { PoolOptions, ReaderPool } from '../formats/readers/pool.ts'
 import {
   aptFiles,
   createBench,

@@ -10,8 +10,8 @@ import {
   type RepositoryIndex,
   type StagedFile,
 } from '../formats/catalog.ts'
-import { askJob, isNothing, ReaderEnded, runJob } from '../readers/job.ts'
-import type { ReaderPool } from '../readers/pool.ts'
+import { askJob, isNothing, ReaderEnded, runJob } from '../formats/readers/job.ts'
+import type { ReaderPool } from '../formats/readers/pool.ts'
 import { catalogOf } from './jobs/catalog-of.ts'
 import type { DescribeArgument, Fetched, Need } from './jobs/describe.ts'
 import { isDescribed, isMirrorList } from './jobs/checks.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { realReaders, scriptedReaders } from '../readers/fixture.ts'
-import type { ReaderPool } from '../readers/pool.ts'
+import { realReaders, scriptedReaders } from '../formats/readers/fixture.ts'
+import type { ReaderPool } from '../formats/readers/pool.ts'
 import { createKey, NOW, problemOf, type TestKey } from './fixture.ts'
 import { createVerifier } from './verifier.ts'
 

@@ -1,6 +1,6 @@
 // Verifies OpenPGP signatures in a reader.
-import { askJob } from '../readers/job.ts'
-import type { ReaderPool } from '../readers/pool.ts'
+import { askJob } from '../formats/readers/job.ts'
+import type { ReaderPool } from '../formats/readers/pool.ts'
 import { isVerified } from './jobs/checks.ts'
 import type { OpenpgpVerifier } from './jobs/openpgp.ts'
 import type { VerifyArgument } from './jobs/verify.ts'

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { appendFile, open, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SpoolFile } from '../../src/archive/spool.ts'
-import { fileSource } from '../../src/archive/zip.ts'
+import type { SpoolFile } from '../../src/formats/archive/spool.ts'
+import { fileSource } from '../../src/formats/archive/zip.ts'
 
 export function createLocalFile(directory: string): SpoolFile {
   const path = join(directory, randomUUID())

@@ -1,8 +1,8 @@
 // Package files for antivirus tests: any raw content with any members, as a format returns them.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expandMembers } from '../../src/scanners/nested/expand.ts'
-import type { ScanMember, ScanTarget } from '../../src/scanners/scanner.ts'
+import { expandMembers } from '../../src/gate/engines/nested/expand.ts'
+import type { ScanMember, ScanTarget } from '../../src/gate/engines/scanner.ts'
 import { createLocalFile } from './local-file.ts'
 
 export type Files = Record<string, Buffer | string>

@@ -18,7 +18,7 @@ import { readHttp, readRepository } from '../crash/read-repository.ts'
 import { examine } from '../crash/state.ts'
 import { startPostgres, type Postgres } from '../crash/postgres.ts'
 import { startService, type Service } from '../service.ts'
-import { verifyArchive } from '../../src/backup/verify-archive.ts'
+import { verifyArchive } from '../../src/operations/backup/verify-archive.ts'
 import { createClient, type Client } from './clients.ts'
 
 const run = promisify(execFile)

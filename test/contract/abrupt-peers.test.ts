@@ -7,13 +7,13 @@ import { createGuardedFetch } from '../../src/accounts/oidc/guarded-fetch.ts'
 import { createHttpClient } from '../../src/kernel/http-client.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { beginSpan, endSpan } from '../../src/kernel/trace.ts'
-import { createMailer } from '../../src/notify/mail.ts'
-import { createRedis } from '../../src/redis/connection.ts'
-import { openConnection } from '../../src/scanners/clamav/connection.ts'
+import { createMailer } from '../../src/audit/notify/mail.ts'
+import { createRedis } from '../../src/store/redis/connection.ts'
+import { openConnection } from '../../src/gate/engines/clamav/connection.ts'
 import { DEFAULTS } from '../../src/accounts/fixture.ts'
 import { openDatabase } from '../../src/store/db.ts'
 import { openS3 } from '../../src/store/objects/s3.ts'
-import { startTracing } from '../../src/tracing/tracing.ts'
+import { startTracing } from '../../src/operations/monitoring/tracing.ts'
 
 const log = createLog('silent')
 const clock = { now: () => new Date() }

@@ -18,14 +18,14 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   last_admin: 'needs two admins who race, because one alone may not change the own account; src/accounts/users.test.ts',
   upstream_error: 'needs an upstream repository; test/gate/import.test.ts',
   account_conflict: 'needs an identity provider; src/accounts/oidc/oidc-login.test.ts',
-  overloaded: 'needs 32 MB of unfinished bodies; src/api/bodies.test.ts',
+  overloaded: 'needs 32 MB of unfinished bodies; src/api/http/bodies.test.ts',
   task_cancelled: 'needs a task that runs for some time; src/tasks/tasks.test.ts',
-  backup_unavailable: 'needs a lost package file or a failing pg_dump; test/backup, src/backup/database',
+  backup_unavailable: 'needs a lost package file or a failing pg_dump; test/backup, src/operations/backup/database',
   storage_unavailable: 'needs an object store that is away; test/pool/objects.test.ts',
   database_unavailable: 'needs a database that is away; test/crash/database-gone.test.ts',
   database_busy: 'needs a lock that is held for 15 s; src/store/db.test.ts',
-  reader_unavailable: 'needs the kernel, or ten minutes of readers in use; src/readers/readers.test.ts',
-  storage_full: 'needs a full disk; src/api/problems.test.ts shows what ENOSPC becomes',
+  reader_unavailable: 'needs the kernel, or ten minutes of readers in use; src/formats/readers/readers.test.ts',
+  storage_full: 'needs a full disk; src/api/http/problems.test.ts shows what ENOSPC becomes',
 }
 /** Codes that belong to no single route. */
 const ANYWHERE: ProblemCode[] = [

@@ -1,9 +1,9 @@
 // Checks every reply against the declaration of its route: success bodies by schema, failures by code and shape.
 import { Ajv, type ValidateFunction } from 'ajv'
-import { impliedProblems } from '../../src/api/openapi.ts'
-import { pathOf } from '../../src/api/mount.ts'
-import { STATUS_OF } from '../../src/api/problems.ts'
-import type { Route } from '../../src/api/route.ts'
+import { impliedProblems } from '../../src/api/http/openapi.ts'
+import { pathOf } from '../../src/api/http/mount.ts'
+import { STATUS_OF } from '../../src/api/http/problems.ts'
+import type { Route } from '../../src/api/http/route.ts'
 import { PROBLEM_CODES, type ProblemCode } from '../../src/domain/problem.ts'
 import type { Reply } from './http.ts'
 

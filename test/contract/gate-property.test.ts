@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Severity } from '../../src/domain/finding.ts'
-import type { Antivirus, AntivirusResult, CveResult, CveScanner } from '../../src/scanners/scanner.ts'
+import type { Antivirus, AntivirusResult, CveResult, CveScanner } from '../../src/gate/engines/scanner.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startGate, type Gate } from './harness.ts'
 

@@ -1,7 +1,7 @@
 // Rate limits over HTTP, with the real figures and a clock that only the tests advance.
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { ACCESS } from '../../src/domain/roles.ts'
-import type { LimitName, Route } from '../../src/api/route.ts'
+import type { LimitName, Route } from '../../src/api/http/route.ts'
 import { keyOf } from './declared.ts'
 import { startGate } from './harness.ts'
 import { wellFormed } from './routes/access.ts'

@@ -1,7 +1,7 @@
 // Makes values that match a JSON Schema and values that do not, for the keywords that the declarations use.
 import type { TSchema } from 'typebox'
-import { pathOf } from '../../src/api/mount.ts'
-import type { Route } from '../../src/api/route.ts'
+import { pathOf } from '../../src/api/http/mount.ts'
+import type { Route } from '../../src/api/http/route.ts'
 
 interface Schema {
   type?: string

@@ -1,6 +1,6 @@
 // A service that is told to stop while an engine never answers.
 import { expect, test } from 'vitest'
-import type { CveScanner } from '../../src/scanners/scanner.ts'
+import type { CveScanner } from '../../src/gate/engines/scanner.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startGate } from './harness.ts'
 

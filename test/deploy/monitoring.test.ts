@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createMetrics } from '../../src/insight/metrics.ts'
+import { createMetrics } from '../../src/operations/monitoring/metrics.ts'
 import { createOwnReport } from '../../src/serve/own-report.ts'
 import { need } from '../need.ts'
 

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { factsToMatch, type Distribution, type PackageFacts } from '../../src/domain/package.ts'
 import { findDistribution, formats } from '../../src/formats/index.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
-import { readBuckets } from '../../src/scanners/trivy/buckets.ts'
-import { trivyDistro } from '../../src/scanners/trivy/document.ts'
-import { createTrivy } from '../../src/scanners/trivy/trivy.ts'
+import { readBuckets } from '../../src/gate/engines/trivy/buckets.ts'
+import { trivyDistro } from '../../src/gate/engines/trivy/document.ts'
+import { createTrivy } from '../../src/gate/engines/trivy/trivy.ts'
 import {
   makeDatabase,
   startRegistry,

@@ -12,12 +12,12 @@ const ALLOWED: Record<string, string> = {
   'domain/sources.ts': 'data: the upstream repositories by format',
   'config/repo-format.ts': 'values of REPO_FORMAT, which happen to be spelled like ids',
   'config/variables.ts': 'values of REPO_FORMAT, which happen to be spelled like ids',
-  'downloads/client-type.ts': 'names of client programs, one of which is spelled like an id',
-  'wiring/repository-listeners.ts': 'names of the repository listeners and their ports',
+  'operations/downloads/client-type.ts': 'names of client programs, one of which is spelled like an id',
+  'app/wiring/repository-listeners.ts': 'names of the repository listeners and their ports',
 }
 
 /** Rooms whose owners still move format knowledge into the plug-ins. */
-const PENDING = /^(?:scanners\/|engines\.ts|wiring\/engines\.ts)/
+const PENDING = /^(?:gate\/engines\/|app\/wiring\/engines\.ts)/
 
 const ids = formats.map(({ id }) => id).join('|')
 /** An id as a string literal, or as one of several keys of an object: `{ deb: 0, rpm: 0 }`. */

@@ -11,7 +11,7 @@ import type { PackageFacts, StoredPackage } from '../../src/domain/package.ts'
 import { rpmFormat } from '../../src/formats/rpm/index.ts'
 import type { RpmRecord } from '../../src/formats/rpm/read.ts'
 import { verifySignature } from '../../src/formats/rpm/verify.ts'
-import { openKeys, type Keys } from '../../src/signing/keys.ts'
+import { openKeys, type Keys } from '../../src/publish/signing/keys.ts'
 import { need } from '../need.ts'
 import { buildRpm, i18n, string, strings, type SampleRpm } from '../samples/rpm.ts'
 

@@ -1,9 +1,9 @@
 // Tasks of two processes on one database and one Redis: what each learns of the other without looking for it.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createLog } from '../../src/kernel/log.ts'
-import { createRedis, type Redis } from '../../src/redis/connection.ts'
-import { createEvents, type SharedEvents } from '../../src/redis/events.ts'
-import { createLiveLines } from '../../src/redis/live-lines.ts'
+import { createRedis, type Redis } from '../../src/store/redis/connection.ts'
+import { createEvents, type SharedEvents } from '../../src/store/redis/events.ts'
+import { createLiveLines } from '../../src/store/redis/live-lines.ts'
 import { kindOf, request, slowKind, useTaskBench } from '../../src/tasks/fixture.ts'
 import { linesAfter, taskById } from '../../src/tasks/task-query.ts'
 import type { Tasks } from '../../src/tasks/tasks.ts'

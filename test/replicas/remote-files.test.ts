@@ -15,7 +15,7 @@ import { startService, type Service } from '../service.ts'
 /** As ARCHITECTURE.md promises; a machine that runs other suites adds what ABUSE_SLACK says. */
 const RESPONSIVE_MS = 250 * Number(process.env['ABUSE_SLACK'] ?? 2)
 const STALLED_RESPONSIVE_MS = 1_000
-/** serve/published-tree waits 5 s, insight/health 4 s. */
+/** serve/published-tree waits 5 s, operations/monitoring/health 4 s. */
 const REFUSED_MS = 10_000
 const INDEX = '/repos/dists/jammy/InRelease'
 

@@ -26,7 +26,7 @@ const reference = Type.Object(
   closed,
 )
 
-/** Clause 7. The tests of src/sbom check the expressions in `licenseDeclared`. */
+/** Clause 7. The tests of src/packages/documents check the expressions in `licenseDeclared`. */
 const packageInformation = Type.Object(
   {
     SPDXID: id,

@@ -1,10 +1,10 @@
 // Reads an apk repository: one signed APKINDEX.tar.gz for each architecture (https://wiki.alpinelinux.org/wiki/Apk_spec).
 import { createVerify } from 'node:crypto'
-import { readAll } from '../../archive/entry-content.ts'
-import { fileRange } from '../../archive/file-range.ts'
-import { gzipMembers } from '../../archive/gzip-members.ts'
-import { plausibleOutput } from '../../archive/limits.ts'
-import { readTar } from '../../archive/tar.ts'
+import { readAll } from '../archive/entry-content.ts'
+import { fileRange } from '../archive/file-range.ts'
+import { gzipMembers } from '../archive/gzip-members.ts'
+import { plausibleOutput } from '../archive/limits.ts'
+import { readTar } from '../archive/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import {

@@ -1,5 +1,5 @@
 // One record of APKINDEX, with the facts that a package's own .PKGINFO would state. Pure.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { quote } from '../bounds.ts'
 import { refused, type CatalogItem } from '../catalog.ts'

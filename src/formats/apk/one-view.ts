@@ -1,7 +1,7 @@
 // Refuses tar archives that apk and POSIX readers unpack differently: what is installed must be what was scanned.
-import { invalid } from '../../archive/limits.ts'
-import { BLOCK_BYTES, parseTarHeader } from '../../archive/tar-header.ts'
-import { parsePax } from '../../archive/tar-pax.ts'
+import { invalid } from '../archive/limits.ts'
+import { BLOCK_BYTES, parseTarHeader } from '../archive/tar-header.ts'
+import { parsePax } from '../archive/tar-pax.ts'
 
 const MOST_PAX_BYTES = 1024 * 1024
 // apk-tools 2 counts a file's bytes in 32 bits.

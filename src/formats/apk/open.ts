@@ -1,9 +1,9 @@
 // Opens an .apk: its gzip members, their roles, and the tar entries inside (apk-v2(5)).
 import { stat } from 'node:fs/promises'
-import { fileRange } from '../../archive/file-range.ts'
-import { gzipMembers, type GzipMember } from '../../archive/gzip-members.ts'
-import { DEFAULT_LIMITS, invalid, plausibleOutput } from '../../archive/limits.ts'
-import { readTar, type TarEntry } from '../../archive/tar.ts'
+import { fileRange } from '../archive/file-range.ts'
+import { gzipMembers, type GzipMember } from '../archive/gzip-members.ts'
+import { DEFAULT_LIMITS, invalid, plausibleOutput } from '../archive/limits.ts'
+import { readTar, type TarEntry } from '../archive/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { MOST_FILES } from '../bounds.ts'
 import type { ReadOptions } from '../ecosystem.ts'

@@ -1,5 +1,5 @@
 // `.PKGINFO` as text: keys and values in order (apk-v2(5), "THE CONTROL SECTION"). The meaning of the values is read elsewhere.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 
 export type PkginfoField = [key: string, value: string]
 

@@ -1,9 +1,9 @@
 // Reads the facts of an .apk from `.PKGINFO` and the file list.
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { readAll } from '../../archive/entry-content.ts'
-import { fileRange } from '../../archive/file-range.ts'
-import { invalid } from '../../archive/limits.ts'
+import { readAll } from '../archive/entry-content.ts'
+import { fileRange } from '../archive/file-range.ts'
+import { invalid } from '../archive/limits.ts'
 import type { EmbeddedSignature, PackageFacts } from '../../domain/package.ts'
 import { checkLine, createFileCount, quote } from '../bounds.ts'
 import type { Member, ReadOptions } from '../ecosystem.ts'

@@ -1,5 +1,5 @@
 // Relations in `.PKGINFO` (apk-package(5)). Pure.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
 import { BOUNDS, checkCount, quote } from '../bounds.ts'
 import { itemsOf, type PkginfoField } from './pkginfo.ts'

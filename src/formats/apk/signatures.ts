@@ -1,7 +1,7 @@
 // RSA signatures that an .apk carries of its control segment (apk-v2(5), "THE SIGNATURES").
 import { createVerify } from 'node:crypto'
-import { readAll } from '../../archive/entry-content.ts'
-import { fileRange } from '../../archive/file-range.ts'
+import { readAll } from '../archive/entry-content.ts'
+import { fileRange } from '../archive/file-range.ts'
 import type { EmbeddedSignature } from '../../domain/package.ts'
 import { apkSegments } from './open.ts'
 

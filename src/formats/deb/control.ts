@@ -1,5 +1,5 @@
 // The control file of a binary package as text: fields in order (Debian Policy 5.1). The meaning of the fields is read elsewhere.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import { checkRelationsText, checkText } from '../bounds.ts'
 
 /**

@@ -1,10 +1,10 @@
 // Opens a .deb: its ar members in dpkg's order, and the entries of both tar archives (deb(5)).
-import { listArMembers, type ArMember } from '../../archive/ar.ts'
-import { decompress, type Compression } from '../../archive/compression.ts'
-import { readAll } from '../../archive/entry-content.ts'
-import { fileRange } from '../../archive/file-range.ts'
-import { DEFAULT_LIMITS, invalid, type Limits } from '../../archive/limits.ts'
-import { readTar, type TarEntry } from '../../archive/tar.ts'
+import { listArMembers, type ArMember } from '../archive/ar.ts'
+import { decompress, type Compression } from '../archive/compression.ts'
+import { readAll } from '../archive/entry-content.ts'
+import { fileRange } from '../archive/file-range.ts'
+import { DEFAULT_LIMITS, invalid, type Limits } from '../archive/limits.ts'
+import { readTar, type TarEntry } from '../archive/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { MOST_FILES } from '../bounds.ts'
 

@@ -1,6 +1,6 @@
 // Reads the facts of a .deb from its control file and its file list.
-import { readAll } from '../../archive/entry-content.ts'
-import { invalid } from '../../archive/limits.ts'
+import { readAll } from '../archive/entry-content.ts'
+import { invalid } from '../archive/limits.ts'
 import type { PackageFacts } from '../../domain/package.ts'
 import { checkLine, quote, createFileCount } from '../bounds.ts'
 import type { Member, ReadOptions } from '../ecosystem.ts'

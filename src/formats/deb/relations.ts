@@ -1,5 +1,5 @@
 // Relationship fields of a control file (Debian Policy 7.1). Pure.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
 import { BOUNDS, checkCount, quote } from '../bounds.ts'
 import { fieldOf, type ControlField } from './control.ts'

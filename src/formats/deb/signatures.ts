@@ -1,8 +1,8 @@
 // OpenPGP signatures that debsigs and dpkg-sig put into a .deb. They are described, not verified.
-import type { ArMember } from '../../archive/ar.ts'
-import { readAll } from '../../archive/entry-content.ts'
-import { decompress, detectCompression } from '../../archive/compression.ts'
-import { readPiece } from '../../archive/file-range.ts'
+import type { ArMember } from '../archive/ar.ts'
+import { readAll } from '../archive/entry-content.ts'
+import { decompress, detectCompression } from '../archive/compression.ts'
+import { readPiece } from '../archive/file-range.ts'
 import { isProblem } from '../../domain/problem.ts'
 import type { Member } from '../ecosystem.ts'
 import type { EmbeddedSignature } from '../../domain/package.ts'

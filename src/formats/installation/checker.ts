@@ -1,7 +1,7 @@
 // Starts the installability thread and talks to it: one universe, one question after another, then its memory is free.
 import { Worker } from 'node:worker_threads'
 import { Problem } from '../../domain/problem.ts'
-import { BUDGET, type Budget } from '../../solver/check.ts'
+import { BUDGET, type Budget } from '../solver/check.ts'
 import { reachOf, type Archs } from '../architectures.ts'
 import type { PackageFormat } from '../format.ts'
 import type { CheckResult, PlanResult } from '../../domain/installability.ts'

@@ -1,7 +1,7 @@
 // What the installability thread is asked, and what it answers.
 import type { CheckResult, HeldStatus, PlanResult } from '../../domain/installability.ts'
 import type { FormatId } from '../../domain/package.ts'
-import type { Budget } from '../../solver/check.ts'
+import type { Budget } from '../solver/check.ts'
 import type { Reach } from '../architectures.ts'
 
 /** Where the packages of a universe come from. */

@@ -1,7 +1,7 @@
 // A minimal cause in words: which package needs or excludes what.
 import type { HeldPackage, PackageIdentity, Step } from '../../domain/installability.ts'
 import type { Relation } from '../../domain/package.ts'
-import type { Cause } from '../../solver/search.ts'
+import type { Cause } from '../solver/search.ts'
 
 /** What packages exclude: a relation of a kind that excludes, or `same_name`. */
 export interface Exclusion {

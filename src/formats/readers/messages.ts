@@ -1,53 +1,31 @@
-// What the service and a reader send each other about packages. Replies are checked: hostile bytes may have made them.
-import type { Distribution } from '../../domain/package.ts'
-import type { Message } from '../../readers/messages.ts'
-import type { ReadOptions } from '../ecosystem.ts'
-import type { PackedPackage, SignatureVerdict } from '../format.ts'
+// What the service and a reader send each other, whatever the job is.
 
-export type Request =
-  | { kind: 'read'; format: string; path: string; options: ReadOptions }
-  /** several packages one after the other: each has a reply of its own, in this order */
-  | { kind: 'read-each'; format: string; paths: readonly string[]; options: ReadOptions }
-  | { kind: 'verify'; format: string; path: string; keys: readonly string[] }
-  | { kind: 'entry'; format: string; pkg: PackedPackage; distribution: Distribution }
-
-export type RequestOf<Kind extends Request['kind']> = Extract<Request, { kind: Kind }>
-
-/** Packed facts and the file list as UTF-8: cheaper to copy than structure and a million strings. */
-export interface FactsReply {
-  kind: 'facts'
-  /** JSON of the facts, with an empty file list */
-  facts: Uint8Array
-  /** gzip of the file list */
-  files: Uint8Array
-  /** the file list, one path a line */
-  lines: Uint8Array
+/** Bytes in it are Uint8Array; everything else is what v8.serialize takes. */
+export interface Message {
+  kind: string
 }
-export interface VerdictReply {
-  kind: 'verdict'
-  verdict: SignatureVerdict
-}
-export interface EntryReply {
-  kind: 'entry'
-  entry: Record<string, Uint8Array>
-}
-const isBytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+/** One that is sent. */
+export type Outgoing = Message & Readonly<Record<string, unknown>>
 
-export const isFacts = (reply: Message): reply is FactsReply => {
-  const { kind, facts, files, lines } = reply as Partial<FactsReply>
-  return kind === 'facts' && isBytes(facts) && isBytes(files) && isBytes(lines)
+// Kinds that the two sides of the channel know themselves, beside those of the jobs:
+// requests  `more`     a batch was consumed: one more may be sent
+//           `stop`     nobody wants the remaining batches
+//           `told`     answers what the job asked the service for
+// replies   `stopped`  answers `stop`
+//           `problem`  the bytes are bad: `detail` says how
+//           `error`    the job failed in another way: `message`
+
+/** Batches that may be under way: with 256 KiB each, what one package holds in memory. */
+export const WINDOW = 4
+
+/** The descriptor of the channel in a reader. */
+export const CHANNEL = 3
+
+/** @returns whether a reader sent a message at all; what it carries is for the caller to check */
+export function isMessage(value: unknown): value is Message {
+  return typeof value === 'object' && value !== null && typeof (value as { kind?: unknown }).kind === 'string'
 }
 
-const OUTCOMES: readonly string[] = ['verified', 'unknown_key', 'invalid', 'unsigned']
-export const isVerdict = (reply: Message): reply is VerdictReply => {
-  const { kind, verdict } = reply as Partial<VerdictReply>
-  if (kind !== 'verdict' || !isObject(verdict)) return false
-  const { outcome, keyId } = verdict as Partial<SignatureVerdict>
-  return OUTCOMES.includes(outcome ?? '') && (keyId === undefined || keyId === null || typeof keyId === 'string')
-}
-
-export const isEntry = (reply: Message): reply is EntryReply => {
-  const { kind, entry } = reply as Partial<EntryReply>
-  return kind === 'entry' && isObject(entry) && Object.values(entry).every(isBytes)
-}
+/** What V8, Node, WebAssembly and libstdc++ say when they get no more. */
+export const SAYS_OUT_OF_MEMORY =
+  /(out of|insufficient) memory|allocation failed|allocate memory|grow instance memory|invalid (size|array|string)|bad_alloc/i

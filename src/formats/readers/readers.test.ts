@@ -1,211 +1,248 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildApk } from '../../../test/samples/apk.ts'
-import { buildDeb } from '../../../test/samples/deb.ts'
-import { buildRpm } from '../../../test/samples/rpm.ts'
-import { packFacts } from '../../domain/packed-facts.ts'
-import type { Member } from '../ecosystem.ts'
-import { formatOf } from '../index.ts'
-import { realReaders, scriptedReaders } from '../../readers/fixture.ts'
-import type { PoolOptions, ReaderPool } from '../../readers/pool.ts'
-import { createBring, type Bring } from './bring.ts'
-import { isolate } from './isolate.ts'
+// The pool and the channel: what a reader may hold and send, and what becomes of those that do otherwise.
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { isProblem } from '../../domain/problem.ts'
+import { createFrameReader, encodeFrame } from './frames.ts'
+import { scriptedReaders } from './fixture.ts'
+import type { Message } from './messages.ts'
+import { isNothing, runJob } from './job.ts'
+import { once, type PoolOptions } from './pool.ts'
 
-let directory: string
-let pool: ReaderPool
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'readers-'))
-  pool = realReaders(directory, { mostReaders: 2 })
-})
-afterAll(async () => {
-  await pool.close()
-  await rm(directory, { recursive: true })
-})
-
-/** for files that readers may open already */
-const bring: Bring = async (path) => ({ path, done: async () => {} })
-const isolated = (id: string) => isolate(formatOf(id), { pool, bring, options: () => ({}) })
-
-async function stored(name: string, bytes: Uint8Array): Promise<string> {
-  const path = join(directory, name)
-  await writeFile(path, bytes)
-  return path
-}
-
-async function contents(members: AsyncIterable<Member>): Promise<[string, number, string][]> {
-  const found: [string, number, string][] = []
-  for await (const { name, sizeBytes, content } of members) {
-    const pieces: Uint8Array[] = []
-    for await (const piece of content) pieces.push(Buffer.from(piece))
-    found.push([name, sizeBytes, Buffer.concat(pieces).toString('latin1')])
+const isRunning = (pid: number): boolean => {
+  try {
+    // A process that ended and was not waited for has state Z.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'))
+  } catch {
+    return false
   }
-  return found
 }
 
-describe('a format in readers', () => {
-  it.each(['deb', 'rpm', 'apk'])('reads the same facts and members of a %s', async (id) => {
-    const files = { 'usr/a': 'small', 'usr/b': 'x'.repeat(700_000), 'usr/c': '' }
-    const sample = {
-      deb: () => buildDeb({ files }),
-      rpm: () => buildRpm({ files: Object.entries(files).map(([path, content]) => ({ path: `/${path}`, content })) }),
-      apk: async () => buildApk({ files }),
-    }[id] as () => Promise<Buffer>
-    const path = await stored(`same.${id}`, await sample())
-    const facts = await isolated(id).read(path)
-    expect(facts).toEqual(await formatOf(id).read(path))
-    expect(await contents(isolated(id).members(path))).toEqual(await contents(formatOf(id).members(path)))
+describe('a frame', () => {
+  const LIMITS = { headBytes: 1000, allBytes: 100_000 }
+  const message = {
+    kind: 'a',
+    bytes: new Uint8Array([1, 2, 3]),
+    list: [new Uint8Array(5000).fill(7), { at: 4 }],
+    none: null,
+  }
 
-    const distribution = formatOf(id).distributions[0]!
-    const digests = { sha256: 'a'.repeat(64), sha512: 'b'.repeat(128), sha1: 'c'.repeat(40), md5: 'd'.repeat(32) }
-    const file = { filename: formatOf(id).filename(facts), sizeBytes: 5, digests, addedAt: 1 }
-    const rendered = await isolated(id).entryInReader!({ ...file, ...packFacts(facts) }, distribution)
-    const expected = Object.entries(formatOf(id).entry({ ...file, facts }, distribution))
-    expect(Object.entries(rendered).map(([key, bytes]) => [key, Buffer.from(bytes)])).toEqual(
-      expected.map(([key, bytes]) => [key, Buffer.from(bytes)]),
-    )
+  it('arrives as it was sent, however it is cut', () => {
+    const sent = Buffer.concat([...encodeFrame(message), ...encodeFrame({ kind: 'b' })])
+    for (const size of [1, 7, 100, 5000, sent.length]) {
+      const frames = createFrameReader(LIMITS)
+      const found: unknown[] = []
+      for (let at = 0; at < sent.length; at += size) found.push(...frames.push(sent.subarray(at, at + size)))
+      expect(JSON.stringify(found)).toBe(
+        JSON.stringify([
+          { ...message, bytes: Buffer.from([1, 2, 3]), list: [Buffer.alloc(5000, 7), { at: 4 }] },
+          { kind: 'b' },
+        ]),
+      )
+    }
   })
 
-  it('verifies signatures', async () => {
-    const path = await stored('unsigned.rpm', await buildRpm())
-    expect(await isolated('rpm').verifySignature!(path, [])).toEqual({ outcome: 'unsigned' })
-    expect(isolated('deb').verifySignature).toBeUndefined()
+  it.each([
+    ['a larger head', { kind: 'x'.repeat(1001) }],
+    ['more bytes', { kind: 'a', bytes: new Uint8Array(100_001) }],
+  ])('with %s than is allowed is refused by its lengths alone', (_, large) => {
+    expect(() => createFrameReader(LIMITS).push(encodeFrame(large)[0]!)).toThrow(RangeError)
   })
 
-  it('throws the problem of a damaged package, from both', async () => {
-    const path = await stored('damaged.deb', (await buildDeb()).subarray(0, 300))
-    await expect(isolated('deb').read(path)).rejects.toMatchObject({ code: 'invalid_package' })
-    await expect(contents(isolated('deb').members(path))).rejects.toMatchObject({ code: 'invalid_package' })
-    await expect(isolated('deb').read(join(directory, 'none'))).rejects.toThrow('ENOENT')
-  })
-
-  it('applies the limits in force', async () => {
-    const path = await stored('limited.deb', await buildDeb({ files: { a: 'x'.repeat(10_000) } }))
-    const limited = isolate(formatOf('deb'), { pool, bring, options: () => ({ maxUnpackedBytes: 5000 }) })
-    await expect(limited.read(path)).rejects.toThrow('unpacks to more than 5,000 bytes')
-  })
-
-  it('skips content that nobody reads, and members after a loop that is left', async () => {
-    const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, 'x'.repeat(100_000)]))
-    const path = await stored('many.deb', await buildDeb({ files }))
-    const names: string[] = []
-    for await (const { name } of isolated('deb').members(path)) names.push(name)
-    expect(names).toHaveLength(41)
-    for (let round = 0; round < 6; round++) {
-      for await (const { content } of isolated('deb').members(path)) {
-        for await (const _ of content) break
-        break
+  it('is refused or read when bytes of it are wrong, and never holds on', () => {
+    const sound = Buffer.concat(encodeFrame(message))
+    for (let at = 0; at < sound.length; at += at < 300 ? 1 : 97) {
+      for (const value of [0, 1, 0x7f, 0x80, 0xff]) {
+        const bytes = Buffer.from(sound)
+        bytes[at] = value
+        try {
+          createFrameReader(LIMITS).push(bytes)
+        } catch (error) {
+          expect(error).toBeInstanceOf(Error)
+        }
       }
     }
-    expect(await contents(isolated('deb').members(path))).toHaveLength(41)
-  })
-
-  it('reads more packages at the same time than it has readers', async () => {
-    const path = await stored('shared.deb', await buildDeb())
-    const facts = await Promise.all(Array.from({ length: 10 }, () => isolated('deb').read(path)))
-    expect(facts.map(({ name }) => name)).toEqual(Array.from({ length: 10 }, () => 'sample'))
-  })
-
-  it('tells the damaged packages of one request from the sound ones', async () => {
-    const sound = await stored('sound.deb', await buildDeb())
-    const damaged = await stored('half.deb', (await buildDeb()).subarray(0, 300))
-    const format = isolated('deb')
-    const paths = Array.from({ length: 20 }, (_, n) => (n % 3 === 1 ? damaged : sound))
-    const outcomes = await Promise.allSettled(paths.map((path) => format.read(path)))
-    expect(outcomes.map(({ status }) => status)).toEqual(
-      paths.map((path) => (path === damaged ? 'rejected' : 'fulfilled')),
-    )
   })
 })
 
-describe('a reader that fails', () => {
-  const FACTS = "{ kind: 'facts', facts: Buffer.from('{}'), files: Buffer.alloc(0), lines: Buffer.alloc(0) }"
-  const isolatedIn = (failing: ReaderPool) => isolate(formatOf('deb'), { pool: failing, bring, options: () => ({}) })
-  const read = (code: string, options: Partial<PoolOptions> = {}) => {
-    const failing = scriptedReaders(code, options)
-    return isolatedIn(failing)
-      .read('x')
-      .finally(() => failing.close())
+describe('the memory of a reader', () => {
+  const eat = async (code: string, options: Partial<PoolOptions> = {}) => {
+    const pool = scriptedReaders(code, { residentMb: 200, heapMb: 64, ...options })
+    const error: unknown = await once(pool, (lease) => lease.post({ kind: 'eat' })).catch((reason: unknown) => reason)
+    await pool.close()
+    return error
   }
 
   it.each([
-    ['by memory', 'const all = []; for (;;) all.push(new Array(1000).fill(1.5))', { heapMb: 16 }, 'needs more memory'],
-    ['by time', 'for (;;);', { replyMs: 200 }, 'takes longer than 0.2 s'],
-    ['by itself', 'process.exit(3)', {}, 'ended unexpectedly'],
-    ['by an exception', 'throw new Error("odd")', {}, 'odd'],
-  ])('%s fails its package and nothing else', async (_, code, options, sentence) => {
-    await expect(read(code, options)).rejects.toThrow(sentence)
-  })
-
-  it.each([
-    ['another kind', "send({ kind: 'verdict', verdict: { outcome: 'verified' } })"],
-    ['facts without bytes', "send({ kind: 'facts', facts: '{}', files: [], lines: null })"],
-    ['facts that are no JSON', `send({ ...${FACTS}, facts: Buffer.from('{"files"') })`],
-  ])('and answers %s fails its package', async (_, code) => {
-    await expect(read(code)).rejects.toThrow(/not asked for|JSON/)
-  })
-
-  it.each([
-    ['content outside its bytes', "events: [{ kind: 'content', start: 0, end: 5 }]"],
-    ['a member without a name', "events: [{ kind: 'member', sizeBytes: 5 }]"],
-    ['no list', 'events: 7'],
-  ])('and sends members with %s fails its package', async (_, events) => {
-    const failing = scriptedReaders(`send({ kind: 'sent', value: { ${events}, bytes: new Uint8Array(2) } })`)
-    await expect(contents(isolatedIn(failing).members('x'))).rejects.toThrow('not expected')
-    await failing.close()
-  })
-
-  it('fails one package of a request, not those beside it', async () => {
-    const failing = scriptedReaders(
-      `for (const one of request.paths ?? [request.path]) one === 'bad' ? process.exit(3) : send(${FACTS})`,
+    ['objects', 'const all = []; for (;;) all.push(new Array(1000).fill(1.5))'],
+    ['strings', "let all = []; for (let n = 0; ; n++) all.push((n + 'x').repeat(1000).split('').join('y'))"],
+    ['buffers', 'const all = []; for (;;) all.push(Buffer.alloc(1 << 20, 1))'],
+    ['one buffer at a time', 'const all = []; setInterval(() => all.push(Buffer.alloc(1 << 22, 1)), 1)'],
+    [
+      'WebAssembly',
+      'const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536 }); for (;;) { memory.grow(16); new Uint8Array(memory.buffer).fill(1) }',
+    ],
+    [
+      'native code',
+      "const zlib = await import('node:zlib'); const all = []; for (;;) { const one = zlib.createDeflate({ level: 9, memLevel: 9 }); one.write(Buffer.alloc(70000)); all.push(one); await new Promise((r) => setImmediate(r)) }",
+    ],
+  ])('is bounded when it takes it as %s', async (_, code) => {
+    const error = await eat(code)
+    expect(isProblem(error, 'invalid_package') && error.detail, String(error)).toBe(
+      'reading the package needs more memory than is allowed',
     )
-    const format = isolatedIn(failing)
-    const paths = ['a', 'b', 'bad', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
-    const outcomes = await Promise.allSettled(paths.map((path) => format.read(path)))
-    expect(paths.filter((_, n) => outcomes[n]?.status === 'rejected')).toEqual(['bad'])
-    await failing.close()
   })
 
-  it('is replaced for those who wait', async () => {
-    const failing = scriptedReaders('process.exit(3)')
-    const format = isolatedIn(failing)
-    const outcomes = await Promise.allSettled([format.read('x'), format.read('y'), format.read('z')])
-    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
-    await failing.close()
+  it('is bounded by the system where nobody looks', async () => {
+    // Faster than the next look.
+    const error = await eat('const all = []; for (;;) all.push(Buffer.allocUnsafeSlow(1 << 30).fill(1))')
+    expect(String(error)).toContain('more memory than is allowed')
   })
 })
 
-describe('a file elsewhere', () => {
-  it('is linked where readers may open it, and the link removed', async () => {
-    const [staging, elsewhere] = [join(directory, 'staging'), join(directory, 'elsewhere')]
-    for (const path of [staging, elsewhere]) await mkdir(path)
-    const path = join(elsewhere, 'pool.deb')
-    await writeFile(path, await buildDeb())
-    const small = realReaders(staging)
-    const options = () => ({})
-    const without = isolate(formatOf('deb'), { pool: small, bring, options })
-    await expect(without.read(path)).rejects.toThrow('Access to this API has been restricted')
+describe('a reader that misbehaves', () => {
+  const outcome = async (code: string, options: Partial<PoolOptions> = {}) => {
+    const pool = scriptedReaders(code, options)
+    const error: unknown = await once(pool, (lease) => lease.post({ kind: 'work' })).catch((reason: unknown) => reason)
+    await pool.close()
+    return String(error)
+  }
 
-    let names = 0
-    const brought = createBring(staging, () => join(staging, `link-${names++}`))
-    const format = isolate(formatOf('deb'), { pool: small, bring: brought, options })
-    expect((await format.read(path)).name).toBe('sample')
-    expect((await contents(format.members(path))).length).toBeGreaterThan(1)
-    for await (const _ of format.members(path)) break
-    expect(names).toBe(3)
-    expect(await readdir(staging)).toEqual([])
-    await expect(format.read(join(elsewhere, 'none'))).rejects.toThrow('ENOENT')
-    await small.close()
+  it.each([
+    ['loops', 'for (;;);', { replyMs: 300 }, 'takes longer than 0.3 s'],
+    ['never answers', 'await new Promise(() => {})', { replyMs: 300 }, 'takes longer than 0.3 s'],
+    ['crashes', "process.kill(process.pid, 'SIGSEGV')", {}, 'SIGSEGV'],
+    ['aborts', 'process.abort()', {}, 'SIGABRT'],
+    ['exits', 'process.exit(0)', {}, 'ended unexpectedly (0)'],
+    ['closes its channel', 'channel.destroy()', { replyMs: 300 }, 'ended unexpectedly|longer than'],
+    ['writes text', "channel.write('Segmentation fault, core dumped')", {}, 'no message'],
+    ['writes noise', 'channel.write(crypto.getRandomValues(Buffer.alloc(60000)))', {}, 'no message'],
+    ['announces gigabytes', 'channel.write(Buffer.alloc(8, 0xff))', {}, 'no message'],
+    ['sends no object', 'send("text")', {}, 'no message'],
+    ['sends no kind', 'send({ kind: 7 })', {}, 'no message'],
+    ['sends odd objects', "send(new Map([['kind', 'x']]))", {}, 'no message'],
+    ['floods its standard error', "for (;;) process.stderr.write('x'.repeat(65536))", { replyMs: 500 }, 'takes longer'],
+  ])('%s: its job fails, and nothing else', async (_, code, options, sentence) => {
+    expect(await outcome(code, options)).toMatch(new RegExp(sentence.replaceAll(/[()]/g, '\\$&')))
   })
 
-  it('is found where REPOS_DIR is a relative path', async () => {
-    const staging = relative(process.cwd(), directory)
-    const path = await stored('relative.deb', await buildDeb())
-    const small = realReaders(staging)
-    const format = isolate(formatOf('deb'), { pool: small, bring: createBring(staging, () => ''), options: () => ({}) })
-    expect((await format.read(join(staging, 'relative.deb'))).name).toBe('sample')
-    expect((await format.read(path)).name).toBe('sample')
-    await small.close()
+  it('answers before it is asked: it is ended, and the next job has another one', async () => {
+    const pool = scriptedReaders("send({ kind: 'pid', pid: process.pid }); send({ kind: 'more than that' })")
+    const pids: number[] = []
+    for (let n = 0; n < 2; n++) {
+      const { pid } = await once<Message & { pid: number }>(pool, (lease) => lease.post({ kind: 'work' }))
+      pids.push(pid)
+      await expect.poll(() => isRunning(pid)).toBe(false)
+    }
+    expect(pids[0]).not.toBe(pids[1])
+    await pool.close()
+  })
+
+  it('sends without end what nobody takes: it waits, and the service holds little', async () => {
+    const pool = scriptedReaders(
+      `for (let n = 0; ; n++) if (!send({ kind: 'many', bytes: Buffer.alloc(1 << 20) })) await new Promise((r) => channel.once('drain', r))`,
+    )
+    const lease = await pool.acquire()
+    lease.post({ kind: 'work' })
+    await lease.receive()
+    const before = process.memoryUsage().arrayBuffers
+    for (let n = 0; n < 200; n++) {
+      await lease.receive()
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(200 * 1024 ** 2)
+    }
+    lease.destroy()
+    lease.release()
+    await pool.close()
+  })
+})
+
+describe('a reader that is ended from outside', () => {
+  /** A signal to itself is the same to the service as one of the kernel. */
+  const ending = (signal: string) => `process.kill(process.pid, '${signal}')`
+
+  it.each(['SIGKILL', 'SIGTERM', 'SIGHUP'])(
+    'by %s, twice: the job ends as an outage, which is no fault of the package',
+    async (signal) => {
+      const pool = scriptedReaders(ending(signal))
+      const error: unknown = await once(pool, (lease) => lease.post({ kind: 'work' })).catch(
+        (reason: unknown) => reason,
+      )
+      expect(isProblem(error, 'reader_unavailable') && error.retryAfterSeconds).toBe(60)
+      await pool.close()
+    },
+  )
+
+  it('once: the job is done by another one', async () => {
+    const pool = scriptedReaders(`if (request.first) ${ending('SIGKILL')}; else send({ kind: 'done' })`)
+    let asked = 0
+    const answer = once(pool, (lease) => lease.post({ kind: 'work', first: asked++ === 0 }))
+    expect(await answer).toMatchObject({ kind: 'done' })
+    expect(asked).toBe(2)
+    await pool.close()
+  })
+
+  it('in the middle of a job that has sent something: the job fails, and is not begun again', async () => {
+    const pool = scriptedReaders(
+      `if (request.kind === 'more') ${ending('SIGKILL')}; else send({ kind: 'sent', value: 1 })`,
+    )
+    const job = runJob(pool, 'any', null, { isSent: (value): value is number => value === 1, isDone: isNothing })
+    expect(await job.next()).toMatchObject({ value: 1 })
+    await expect(job.next()).rejects.toMatchObject({ code: 'reader_unavailable' })
+    await pool.close()
+  })
+
+  it('before a job has sent anything, twice: the job was begun again', async () => {
+    const pool = scriptedReaders(ending('SIGKILL'))
+    await expect(runJob(pool, 'any', null, { isDone: isNothing }).next()).rejects.toMatchObject({
+      code: 'reader_unavailable',
+    })
+    await pool.close()
+  })
+})
+
+describe('a pool of readers', () => {
+  it('lets nobody wait for ever: who waits too long is told, and the others go on', async () => {
+    const pool = scriptedReaders(PID, { waitMs: 200 })
+    const lease = await pool.acquire()
+    await expect(pool.acquire()).rejects.toMatchObject({ code: 'reader_unavailable', retryAfterSeconds: 60 })
+    const next = pool.acquire()
+    lease.release()
+    ;(await next).release()
+    await pool.close()
+  })
+
+  const PID = "send({ kind: 'pid', pid: process.pid })"
+  const pidOf = async (pool: ReturnType<typeof scriptedReaders>) =>
+    (await once<Message & { pid: number }>(pool, (lease) => lease.post({ kind: 'work' }))).pid
+
+  it('keeps a reader warm, ends it when it is idle, and starts another', async () => {
+    const pool = scriptedReaders(PID, { idleMs: 200 })
+    const first = await pidOf(pool)
+    expect(await pidOf(pool)).toBe(first)
+    await expect.poll(() => isRunning(first)).toBe(false)
+    expect(await pidOf(pool)).not.toBe(first)
+    await pool.close()
+  })
+
+  it('has ended every reader when it is closed, also those that loop', async () => {
+    const pool = scriptedReaders(`${PID}; for (;;);`)
+    const lease = await pool.acquire()
+    lease.post({ kind: 'work' })
+    const { pid } = await lease.receive<Message & { pid: number }>()
+    const answer = lease.receive()
+    const waiting = pool.acquire()
+    await Promise.all([
+      pool.close(),
+      expect(answer).rejects.toThrow('closed'),
+      expect(waiting).rejects.toThrow('closed'),
+    ])
+    expect(isRunning(pid)).toBe(false)
+    await expect(pool.acquire()).rejects.toThrow('closed')
+  })
+
+  it('names in a refusal what was done', async () => {
+    const pool = scriptedReaders('for (;;);', { replyMs: 100 })
+    const failed = once(pool, (lease) => lease.post({ kind: 'work' }), undefined, 'checking the signature')
+    await expect(failed).rejects.toThrow('checking the signature takes longer than 0.1 s')
+    await pool.close()
   })
 })

@@ -1,5 +1,5 @@
 // What an rpm repository has beside its packages, which nothing reads yet: counted, so that people know what they miss.
-import { decompress, detectCompression } from '../../archive/compression.ts'
+import { decompress, detectCompression } from '../archive/compression.ts'
 import type { NotCarried } from '../../domain/not-carried.ts'
 import { isProblem } from '../../domain/problem.ts'
 import type { RepositoryIo } from '../catalog.ts'

@@ -1,5 +1,5 @@
 // The newest changelog entries of an rpm header, for other.xml.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import type { Header } from './header.ts'
 import { TAG } from './tags.ts'
 

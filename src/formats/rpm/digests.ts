@@ -1,6 +1,6 @@
 // Verifies the digests of header and payload that an rpm carries.
 import { createHash, type Hash } from 'node:crypto'
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import type { Header } from './header.ts'
 import { SIGNATURE_TAG, TAG } from './tags.ts'
 

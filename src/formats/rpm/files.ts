@@ -1,5 +1,5 @@
 // The list of files in an rpm header: paths, kinds and sizes.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import { createFileCount, MOST_FILES } from '../bounds.ts'
 import type { Header } from './header.ts'
 import { TAG } from './tags.ts'

@@ -1,6 +1,6 @@
 // One rpm header structure, an index of tags and their data, checked as a whole before it is read.
 import { isUtf8 } from 'node:buffer'
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 
 /** https://rpm.org/docs/4.20.x/manual/format_header.html */
 export const TYPE = {

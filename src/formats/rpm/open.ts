@@ -1,6 +1,6 @@
 // Opens an .rpm: lead, signature header and main header, whose digests are verified (rpm v4 and v6).
 import { open, type FileHandle } from 'node:fs/promises'
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import { verifyHeaderDigests } from './digests.ts'
 import { headerLength, INTRO_BYTES, parseHeader, type Header } from './header.ts'
 import { REGION, TAG } from './tags.ts'

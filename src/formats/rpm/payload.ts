@@ -1,8 +1,8 @@
 // Reads and verifies the payload of an rpm: a compressed cpio archive of the files in the header.
-import { decompress, detectCompression, MAGIC_BYTES, type Compression } from '../../archive/compression.ts'
-import { readCpio } from '../../archive/cpio.ts'
-import { fileRange } from '../../archive/file-range.ts'
-import { DEFAULT_LIMITS, invalid } from '../../archive/limits.ts'
+import { decompress, detectCompression, MAGIC_BYTES, type Compression } from '../archive/compression.ts'
+import { readCpio } from '../archive/cpio.ts'
+import { fileRange } from '../archive/file-range.ts'
+import { DEFAULT_LIMITS, invalid } from '../archive/limits.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { MOST_FILES } from '../bounds.ts'
 import type { Member, ReadOptions } from '../ecosystem.ts'

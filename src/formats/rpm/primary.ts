@@ -1,6 +1,6 @@
 // The packages of primary.xml, with the facts that a package's own header would state.
 import { isProblem } from '../../domain/problem.ts'
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import { BOUNDS, checkCount, checkLine, quote } from '../bounds.ts'
 import { refused, type CatalogItem } from '../catalog.ts'
 import { parseSource, rpmFilename } from './read.ts'

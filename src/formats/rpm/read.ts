@@ -1,5 +1,5 @@
 // Reads the facts of an .rpm from its header, and verifies its payload.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import type { PackageFacts } from '../../domain/package.ts'
 import { checkLine, checkText, quote } from '../bounds.ts'
 import type { Member, ReadOptions } from '../ecosystem.ts'

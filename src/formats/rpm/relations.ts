@@ -1,5 +1,5 @@
 // Dependencies in an rpm header, stored as three parallel lists for each kind. Pure.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
 import { BOUNDS, checkCount, checkRelationsText } from '../bounds.ts'
 import type { Header } from './header.ts'

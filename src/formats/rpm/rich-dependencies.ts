@@ -1,5 +1,5 @@
 // Boolean dependencies, `(a >= 1 or b)`: parsed, and turned into clauses that each need one of their names. Pure.
-import { invalid } from '../../archive/limits.ts'
+import { invalid } from '../archive/limits.ts'
 import type { ComparisonOperator, Relation } from '../../domain/package.ts'
 import type { Term } from '../installation-rules.ts'
 

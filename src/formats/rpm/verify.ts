@@ -1,7 +1,7 @@
 // Verifies the OpenPGP signatures inside an rpm with node:crypto, against given keys.
 import { createHash, createPublicKey, createVerify, verify, type KeyObject, type webcrypto } from 'node:crypto'
 import type { Key } from 'openpgp'
-import { fileRange } from '../../archive/file-range.ts'
+import { fileRange } from '../archive/file-range.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { coversPayload, createPayloadDigests, HASHES } from './digests.ts'
 import { readRpmHeaders, readRpmLayout, type RpmLayout } from './open.ts'

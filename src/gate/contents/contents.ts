@@ -1,13 +1,13 @@
 // What an antivirus engine is given of a package, unpacked in a reader.
 import { resolve } from 'node:path'
 import type { ReadOptions } from '../../formats/ecosystem.ts'
-import { isMemberBatch } from '../../formats/readers/member-batches.ts'
-import { readMembers } from '../../formats/readers/member-stream.ts'
-import { isNothing, runJob } from '../../readers/job.ts'
-import type { ReaderPool } from '../../readers/pool.ts'
-import { createSpoolFiles } from '../../readers/spool-files.ts'
-import { NESTED_LIMITS, type ExpandLimits } from '../../scanners/nested/limits.ts'
-import type { ScanMember } from '../../scanners/scanner.ts'
+import { isMemberBatch } from '../../formats/reading/member-batches.ts'
+import { readMembers } from '../../formats/reading/member-stream.ts'
+import { isNothing, runJob } from '../../formats/readers/job.ts'
+import type { ReaderPool } from '../../formats/readers/pool.ts'
+import { createSpoolFiles } from '../../formats/readers/spool-files.ts'
+import { NESTED_LIMITS, type ExpandLimits } from '../engines/nested/limits.ts'
+import type { ScanMember } from '../engines/scanner.ts'
 import type { ContentsArgument } from './job.ts'
 
 /**

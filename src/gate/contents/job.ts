@@ -1,11 +1,11 @@
 // Unpacks a package in a reader, and what is packed inside its members.
 import type { ReadOptions } from '../../formats/ecosystem.ts'
 import { formatOf } from '../../formats/index.ts'
-import { createMemberBatches } from '../../formats/readers/member-batches.ts'
-import { asSpoolFile } from '../../formats/readers/spool-file.ts'
-import type { JobSession } from '../../readers/session.ts'
-import { expandMembers } from '../../scanners/nested/expand.ts'
-import type { ExpandLimits } from '../../scanners/nested/limits.ts'
+import { createMemberBatches } from '../../formats/reading/member-batches.ts'
+import { asSpoolFile } from '../../formats/reading/spool-file.ts'
+import type { JobSession } from '../../formats/readers/session.ts'
+import { expandMembers } from '../engines/nested/expand.ts'
+import type { ExpandLimits } from '../engines/nested/limits.ts'
 
 export interface ContentsArgument {
   format: string

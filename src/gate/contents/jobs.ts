@@ -1,6 +1,6 @@
 // Inside a reader: what the gate does there.
-import type { Handlers } from '../../readers/serve.ts'
-import { handlerOf } from '../../readers/session.ts'
+import type { Handlers } from '../../formats/readers/serve.ts'
+import { handlerOf } from '../../formats/readers/session.ts'
 
 export const gateJobs: Handlers = {
   'gate-contents': handlerOf(async () => (await import('./job.ts')).contents),

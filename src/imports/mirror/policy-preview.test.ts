@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Settings } from '../../domain/settings.ts'
 import { findDistribution } from '../../formats/index.ts'
-import type { CveResult } from '../../scanners/scanner.ts'
+import type { CveResult } from '../../gate/engines/scanner.ts'
 import { previewPolicy } from './policy-preview.ts'
 import type { Selected } from './select.ts'
 

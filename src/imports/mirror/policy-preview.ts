@@ -7,8 +7,8 @@ import type { Settings } from '../../domain/settings.ts'
 import type { Outcome } from '../../domain/status.ts'
 import type { Offered } from '../../formats/format.ts'
 import { judged } from '../../gate/cve-scan.ts'
-import type { CveResult } from '../../scanners/scanner.ts'
-import type { OsvMatcher } from '../../scanners/osv/matcher.ts'
+import type { CveResult } from '../../gate/engines/scanner.ts'
+import type { OsvMatcher } from '../../gate/engines/osv/matcher.ts'
 import type { Selected } from './select.ts'
 
 const ACTION_OF: Record<Outcome, PolicyAction> = { pass: 'allow', warn: 'warn', hold: 'review', refuse: 'block' }

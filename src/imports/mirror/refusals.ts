@@ -1,7 +1,7 @@
 // What a mirror fetched and the gate refused: it is not fetched again until the package or the rules change.
 import { createHash } from 'node:crypto'
 import type { Settings } from '../../domain/settings.ts'
-import { reservedProblem } from '../../intake/reserved-names.ts'
+import { reservedProblem } from '../../packages/reserved-names.ts'
 import type { Db } from '../../store/db.ts'
 import { reservationsOf } from '../../store/reservations.ts'
 import type { ImportedPackage, Wanted } from '../import-many.ts'

@@ -1,8 +1,8 @@
 // Reports what upstream withdrew, and deletes it where the mirror says so.
 import type { TaskContext } from '../../domain/tasks.ts'
 import { neededAmong } from '../../gate/needed.ts'
-import type { DeleteIds } from '../../intake/delete-packages.ts'
-import type { ChooseRecords } from '../../records/delete-records.ts'
+import type { DeleteIds } from '../../packages/delete-packages.ts'
+import type { ChooseRecords } from '../../packages/records/delete-records.ts'
 import type { Db } from '../../store/db.ts'
 import type { Mirror } from './mirrors.ts'
 import { countWithdrawn, withdrawn, type Withdrawn } from './withdrawn.ts'

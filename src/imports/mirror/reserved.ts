@@ -1,5 +1,5 @@
 // The packages that a mirror selects and an import would refuse, because they claim a reserved name.
-import { reservedProblem } from '../../intake/reserved-names.ts'
+import { reservedProblem } from '../../packages/reserved-names.ts'
 import type { Db } from '../../store/db.ts'
 import { reservationsOf } from '../../store/reservations.ts'
 import { wholeRows } from './missing.ts'

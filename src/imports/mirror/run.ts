@@ -2,7 +2,7 @@
 import { Problem } from '../../domain/problem.ts'
 import type { TaskContext, TaskKind } from '../../domain/tasks.ts'
 import { failureOf } from '../../kernel/failure.ts'
-import type { AuditLog } from '../../store/audit-log.ts'
+import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
 import { followSync, type SyncTasks } from '../follow-sync.ts'
 import { SYNC } from '../sources.ts'

@@ -1,9 +1,9 @@
 // Reads the components inside a package, in a reader.
 import type { ReadOptions } from '../../formats/ecosystem.ts'
 import { formatOf } from '../../formats/index.ts'
-import { asSpoolFile } from '../../formats/readers/spool-file.ts'
-import type { JobSession } from '../../readers/session.ts'
-import { readComponents, type ComponentsRead } from '../../scanners/components/read.ts'
+import { asSpoolFile } from '../../formats/reading/spool-file.ts'
+import type { JobSession } from '../../formats/readers/session.ts'
+import { readComponents, type ComponentsRead } from '../../gate/engines/components/read.ts'
 
 export interface ComponentsArgument {
   format: string

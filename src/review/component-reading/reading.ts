@@ -1,12 +1,12 @@
 // The components inside a stored package, as a reader finds them.
 import { isProblem } from '../../domain/problem.ts'
 import type { ReadOptions } from '../../formats/ecosystem.ts'
-import type { Bring } from '../../formats/readers/bring.ts'
-import { ReaderEnded, runJob } from '../../readers/job.ts'
-import type { ReaderPool } from '../../readers/pool.ts'
-import { createSpoolFiles } from '../../readers/spool-files.ts'
-import type { FoundComponent } from '../../scanners/components/component.ts'
-import { COMPONENT_LIMITS, type ComponentsRead } from '../../scanners/components/read.ts'
+import type { Bring } from '../../formats/reading/bring.ts'
+import { ReaderEnded, runJob } from '../../formats/readers/job.ts'
+import type { ReaderPool } from '../../formats/readers/pool.ts'
+import { createSpoolFiles } from '../../formats/readers/spool-files.ts'
+import type { FoundComponent } from '../../gate/engines/components/component.ts'
+import { COMPONENT_LIMITS, type ComponentsRead } from '../../gate/engines/components/read.ts'
 import type { ComponentsArgument } from './job.ts'
 
 /** Never throws for what the package is. */

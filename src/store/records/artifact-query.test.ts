@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { Database } from '../db.ts'
 import { artifactPage, LISTED_VERSIONS } from './artifact-query.ts'
-import { rowsWithFindings } from './review-query.ts'
+import { rowsWithFindings } from '../../packages/records/review-query.ts'
 import { createTotals } from './totals.ts'
 
 const MEGABYTE = 1_000_000

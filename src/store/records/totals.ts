@@ -1,6 +1,6 @@
 // Totals of filtered lists, cached for some seconds: counting 100,000 rows for each page costs more than the page.
 import type { Clock } from '../../kernel/clock.ts'
-import type { SharedCache } from '../../redis/shared-cache.ts'
+import type { SharedCache } from '../redis/shared-cache.ts'
 
 export interface Totals {
   /** @param key identifies the filter */

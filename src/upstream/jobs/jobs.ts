@@ -1,6 +1,6 @@
 // Inside a reader: what is read of upstreams.
-import type { Handlers } from '../../readers/serve.ts'
-import { handlerOf } from '../../readers/session.ts'
+import type { Handlers } from '../../formats/readers/serve.ts'
+import { handlerOf } from '../../formats/readers/session.ts'
 
 export const upstreamJobs: Handlers = {
   'upstream-verify': handlerOf(async () => (await import('./verify.ts')).verify),

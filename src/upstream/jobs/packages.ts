@@ -8,7 +8,7 @@ import {
   type UnreadableEntry,
 } from '../../formats/catalog.ts'
 import { isProblem } from '../../domain/problem.ts'
-import type { JobSession } from '../../readers/session.ts'
+import type { JobSession } from '../../formats/readers/session.ts'
 import { checkPath, isElsewhere, urlElsewhere } from '../paths.ts'
 import { catalogOf } from './catalog-of.ts'
 import { cutRuns, type RecordRun } from './runs.ts'

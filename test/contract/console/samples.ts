@@ -1,7 +1,7 @@
 // What the tests of the console's endpoints find: packages under review and published ones, uploaded through the gate, with the
 // findings that a scanner of these names reports.
 import { expect } from 'vitest'
-import type { CveScanner } from '../../../src/scanners/scanner.ts'
+import type { CveScanner } from '../../../src/gate/engines/scanner.ts'
 import { buildDeb, type SampleDeb } from '../../samples/deb.ts'
 import type { Gate } from '../harness.ts'
 

@@ -1,6 +1,6 @@
 // /artifacts/audit: filters, pages, export, and the unbroken hash chain.
 import { expect, test } from 'vitest'
-import { chainHash, GENESIS, type AuditEntry } from '../../../src/store/audit-chain.ts'
+import { chainHash, GENESIS, type AuditEntry } from '../../../src/audit/chain.ts'
 import { PASSWORD, type Gate } from '../harness.ts'
 
 const KEYS = [

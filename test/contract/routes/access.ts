@@ -1,7 +1,7 @@
 // Credentials and roles, for each declared route.
 import { expect, test } from 'vitest'
 import { ACCESS, ROLES, type Role } from '../../../src/domain/roles.ts'
-import type { Route } from '../../../src/api/route.ts'
+import type { Route } from '../../../src/api/http/route.ts'
 import { keyOf, givenBy } from '../declared.ts'
 import { startGate, type CallOptions, type Gate } from '../harness.ts'
 import { addressOf, neededQuery, valueFor } from '../schema-values.ts'

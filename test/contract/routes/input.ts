@@ -1,7 +1,7 @@
 // Bodies, queries and path parameters that do not match the declaration of a route.
 import { expect, test } from 'vitest'
 import { ACCESS } from '../../../src/domain/roles.ts'
-import type { Route } from '../../../src/api/route.ts'
+import type { Route } from '../../../src/api/http/route.ts'
 import { keyOf } from '../declared.ts'
 import type { Gate } from '../harness.ts'
 import {

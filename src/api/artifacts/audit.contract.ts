@@ -1,0 +1,42 @@
+// Declarations of /artifacts/audit: reading and exporting the audit log.
+import Type from 'typebox'
+import { AuditEntrySchema } from '../shared/evidence-schemas.ts'
+import { Nullable, pageOf, pageQuery } from '../http/schemas.ts'
+import { declare } from '../http/route.ts'
+
+export const Span = { from: Type.Optional(Type.String()), to: Type.Optional(Type.String()) }
+
+export const getArtifactsAuditLogs = declare({
+  method: 'GET',
+  path: '/artifacts/audit/logs',
+  tag: 'audit',
+  summary: 'Audit entries, newest first',
+  access: 'auditor+',
+  query: Type.Object({
+    ...pageQuery({ perPage: 100, max: 500 }),
+    package: Type.Optional(Type.String()),
+    action: Type.Optional(Type.String()),
+    result: Type.Optional(Type.String()),
+    user: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+    q: Type.Optional(Type.String({ maxLength: 200 })),
+    ...Span,
+  }),
+  answer: Type.Object({
+    ...pageOf(AuditEntrySchema).properties,
+    kept_from: Nullable(Type.String({ description: 'first day that is kept; null while nothing was removed' })),
+  }),
+  problems: ['validation_error'],
+})
+
+export const getArtifactsAuditExport = declare({
+  method: 'GET',
+  path: '/artifacts/audit/export',
+  tag: 'audit',
+  summary: 'Audit entries of a time span as JSON lines, in the order of the chain',
+  access: 'auditor+',
+  query: Type.Object(Span),
+  answer: null,
+  media: ['application/x-ndjson'],
+  problems: ['validation_error'],
+})

@@ -1,0 +1,113 @@
+// /distributions: the distributions, and publishing their indexes again.
+import { Problem } from '../../domain/problem.ts'
+import { isoTimeOrNull } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Offered } from '../../formats/format.ts'
+import type { FormatRegistry } from '../../packages/identify.ts'
+import { migrationRequest, type MigrationResult } from '../../packages/copies/migrate.ts'
+import type { Previews } from '../../intake/previews.ts'
+import type { Promote } from '../../packages/copies/promote.ts'
+import type { PromoteSeveral } from '../../packages/copies/promote-several.ts'
+import type { Tasks } from '../../tasks/tasks.ts'
+import type { Publisher } from '../../publish/publisher.ts'
+import { unknownDistribution } from '../../formats/unknown-distribution.ts'
+import { distributionRows, servedPackages } from '../../store/records/served-query.ts'
+import { sendList } from '../http/list-stream.ts'
+import type { AuditLog } from '../../audit/log.ts'
+import type { Db } from '../../store/db.ts'
+import { type Route } from '../http/route.ts'
+import {
+  getDistributions,
+  getDistributionsCodenamePackages,
+  postDistributionsInit,
+  postDistributionsMigrate,
+} from './distributions.contract.ts'
+import { promotionRoute } from './promotion.ts'
+import { handle } from '../http/route.ts'
+
+export interface DistributionDeps {
+  db: Db
+  clock: Clock
+  audit: AuditLog
+  publisher: Publisher
+  /** all distributions, active or not */
+  all: readonly Offered[]
+  isActive(codename: string): boolean
+  repoFormat: string
+  fingerprint(): string
+  hasSigningKey(): Promise<boolean>
+  registry: FormatRegistry
+  promote: Promote
+  promoteSeveral: PromoteSeveral
+  previews: Pick<Previews, 'promotion' | 'promotions' | 'migration'>
+  tasks: Pick<Tasks, 'run'>
+}
+
+export function distributionRoutes(deps: DistributionDeps): Route[] {
+  const { db } = deps
+  return [
+    handle(getDistributions, async () => {
+      const rows = new Map((await distributionRows(db)).map((row) => [row.codename, row]))
+      const distributions = deps.all.map(({ distribution: d }) => {
+        const row = rows.get(d.codename)
+        return {
+          codename: d.codename,
+          name: d.name,
+          full_name: d.fullName,
+          os: d.os,
+          version: d.osVersion,
+          format: d.format,
+          arch: d.architectures[0] ?? '',
+          architectures: [...d.architectures],
+          component: d.component,
+          scanner_distro: d.scannerDistro,
+          package_manager: d.packageManager,
+          package_count: row?.published_count ?? 0,
+          active: deps.isActive(d.codename),
+          signed_by: row?.generation ? deps.fingerprint() : null,
+          last_published_at: isoTimeOrNull(row?.published_at),
+        }
+      })
+      return { distributions, total: distributions.length }
+    }),
+    handle(getDistributionsCodenamePackages, async ({ params: { codename }, reply }) => {
+      if (!deps.all.some(({ distribution }) => distribution.codename === codename))
+        throw unknownDistribution(
+          codename,
+          deps.all.map(({ distribution }) => distribution),
+          'not_found',
+        )
+      return sendList(reply, { codename }, 'packages', servedPackages(db, codename))
+    }),
+    handle(postDistributionsInit, async ({ caller, origin }) => {
+      if (!(await deps.hasSigningKey())) throw new Problem('signing_key_missing', 'there is no signing key in gnupg/')
+      const active = deps.all.filter(({ distribution }) => deps.isActive(distribution.codename))
+      const results = await deps.publisher.initialize(active)
+      const ok = results.every((result) => result.ok)
+      await deps.audit.record({
+        action: 'INIT_DISTS',
+        result: ok ? 'SUCCESS' : 'WARNING',
+        user: caller.name,
+        detail: `${results.filter((result) => result.ok).length} of ${results.length} distributions`,
+        ip: origin.ip,
+        requestId: origin.requestId,
+      })
+      return { status: ok ? 'ok' : 'partial', repo_format: deps.repoFormat, results }
+    }),
+    promotionRoute(deps),
+    handle(postDistributionsMigrate, async ({ body: { dry_run, ...body }, caller, origin }) => {
+      const places = { from: body.from_dist, to: body.to_dist }
+      if (dry_run) {
+        const preview = await deps.previews.migration(body.from_dist, body.to_dist)
+        return { status: 'dry_run', ...places, ...preview, manifests_updated: 0, task_id: null }
+      }
+      const { task_id, ...ended } = await deps.tasks.run(migrationRequest(deps.registry, body, caller, origin))
+      const { migrated, skipped, failed, packages, errors, manifests_updated } = ended as unknown as MigrationResult
+      return {
+        status: failed === 0 ? 'ok' : 'partial',
+        ...places,
+        ...{ migrated, skipped, failed, packages, errors, manifests_updated, task_id },
+      }
+    }),
+  ]
+}

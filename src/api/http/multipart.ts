@@ -1,0 +1,70 @@
+// Reads an upload form: one file, which is streamed, and text fields before or after it.
+import type { FastifyRequest } from 'fastify'
+import { invalidField, Problem } from '../../domain/problem.ts'
+import { tooLarge } from '../../intake/receive.ts'
+import { requireStorable } from './storable.ts'
+import { asError } from '../../kernel/errors.ts'
+
+const FIELD_BYTES = 4096
+/** Most bytes that a form adds to the file: boundaries, headers, fields. */
+const FORM_BYTES = 64 * 1024
+
+/**
+ * Streams the form's file to `store` and passes each text field to `field` as it arrives, so that a bad field ends the
+ * upload before the file is received.
+ * @returns the text fields
+ * @throws Problem('file_too_large') over `maxBytes`, Problem('validation_error') for any other body
+ */
+export async function readUploadForm(
+  request: FastifyRequest,
+  options: {
+    maxBytes: number
+    store: (file: AsyncIterable<Uint8Array>) => Promise<void>
+    field: (name: string, value: string) => void
+  },
+): Promise<Record<string, string>> {
+  if (!request.isMultipart()) throw invalidField('file', 'is required, in a multipart/form-data body')
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > options.maxBytes + FORM_BYTES) throw tooLarge(options.maxBytes)
+  const fields: Record<string, string> = {}
+  let hasFile = false
+  try {
+    for await (const part of request.parts({
+      limits: { fileSize: Infinity, files: 1, fields: 16, fieldSize: FIELD_BYTES, parts: 32 },
+    })) {
+      if (part.type === 'field') {
+        if (part.valueTruncated) throw invalidField(part.fieldname, `is longer than ${FIELD_BYTES} bytes`)
+        requireStorable(part.fieldname, part.value)
+        const value = String(part.value)
+        fields[part.fieldname] = value
+        options.field(part.fieldname, value)
+      } else if (part.fieldname === 'file') {
+        await options.store(part.file)
+        hasFile = true
+      } else throw invalidField(part.fieldname, 'is not a file field of this form')
+    }
+  } catch (error) {
+    discardRest(request)
+    throw error instanceof Problem ? error : formProblem(error)
+  }
+  if (!hasFile) throw invalidField('file', 'is required')
+  return fields
+}
+
+/** Reads the rest of the body. Node does not discard a body read in part, so the next request would wait forever. */
+function discardRest({ raw }: FastifyRequest): void {
+  raw.unpipe()
+  raw.resume()
+}
+
+/** Errors of the form parser are the client's fault. Errors of system calls are not, except a closed connection. */
+function formProblem(error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (syscall !== undefined && code !== 'ECONNRESET') return error
+  return new Problem(
+    'validation_error',
+    'the form is damaged or was cut off',
+    { errors: [{ field: 'body', message: asError(error).message }] },
+    { cause: error },
+  )
+}

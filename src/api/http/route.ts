@@ -1,0 +1,155 @@
+// How endpoints are declared. Validation, access, limits, the OpenAPI document and the contract test follow from it.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import type { Access } from '../../domain/roles.ts'
+import type { Caller } from '../../domain/caller.ts'
+import type { Origin } from '../../domain/audit.ts'
+import type { ProblemCode } from '../../domain/problem.ts'
+import type { ScopeAction, Target } from '../../domain/scopes.ts'
+
+/**
+ * Names of rate limits; `limits.ts` has the figures. A route without one uses the limits of the caller's role, for reads or
+ * for writes by its method; `reads` is for what changes nothing whatever its method. So does a request with `dry_run`.
+ */
+export type LimitName =
+  'reads' | 'login' | 'credentials' | 'upload' | 'import' | 'distributions' | 'stream' | 'webhook' | 'none'
+
+export interface Call<P, Q, B> {
+  params: P
+  query: Q
+  body: B
+  /** null on public routes without a valid credential */
+  caller: Caller | null
+  /**
+   * Looks at the caller's credential, role and scopes again: a body may take hours.
+   * @throws Problem as before the body: `unauthorized`, `forbidden`, ...
+   */
+  admitAgain(): Promise<Caller>
+  origin: Origin
+  raw: FastifyRequest
+  reply: FastifyReply
+}
+
+/** A call to a route that is not public, so the caller is known. */
+export interface SignedCall<P, Q, B> extends Call<P, Q, B> {
+  caller: Caller
+}
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** below `/api/v1`, or from the root when `root` is set; parameters as `{name}`; without trailing slash */
+  path: string
+  root?: boolean
+  /** first word of the documentation group */
+  tag: string
+  summary: string
+  access: Access | 'public'
+  /**
+   * What it does, for tokens with scopes. Without it: `manage` for admins' routes and for writes, else `read`.
+   * `always` needs no action; `never` is closed to tokens with scopes, because it could give more rights.
+   */
+  action?: ScopeAction | 'always' | 'never'
+  /**
+   * The packages that a write changes, for tokens that are limited to some; `handler` when the handler checks them itself.
+   * Without it, such tokens are refused.
+   */
+  targets?: 'handler' | ((input: { params: never; query: never; body: never }) => Target[])
+  limit?: LimitName
+  flags?: {
+    /** needs a login session; an API token gets 403 `session_required` */
+    sessionOnly?: boolean
+    /** works without a second factor that the settings require */
+    enrolment?: boolean
+    /** a passive replica answers 503 `passive_replica` */
+    leaderOnly?: boolean
+    /** missing from the community edition: 402 `feature_unavailable` with this feature */
+    enterprise?: string
+    /** not in the OpenAPI document (aliases) */
+    hidden?: boolean
+    /** development only; 404 in production */
+    developmentOnly?: boolean
+    /** the handler reads the raw body itself */
+    multipart?: boolean
+    rawBody?: boolean
+    /** a request without a body is one with an empty object */
+    optionalBody?: boolean
+  }
+  /** replaces the limit of 1 MB for bodies */
+  bodyLimitBytes?: number
+  params?: TSchema
+  query?: TSchema
+  body?: TSchema
+  /** a body that a client may send, for the OpenAPI document; values that name something are invented */
+  example?: object
+  /** success status, 200 by default; the handler may set another with `reply.code` */
+  success?: 200 | 201
+  /** further statuses with the body of success, and what each means */
+  also?: Partial<Record<200 | 202 | 206 | 503, string>>
+  /** success body; `null` for streams and files */
+  answer: TSchema | null
+  /** of streams and files */
+  media?: readonly string[]
+  /** errors whose body has the fields of success as well */
+  verdicts?: readonly ProblemCode[]
+  /** error codes in addition to those that `impliedProblems` derives */
+  problems: readonly ProblemCode[]
+  /** Checks the headers before the body is read. @throws Problem */
+  beforeBody?(request: FastifyRequest): void
+  /** returns the body; undefined when it has sent the reply itself */
+  handle(call: Call<never, never, never>): Promise<unknown>
+}
+
+type StaticOr<T, Otherwise> = T extends TSchema ? Static<T> : Otherwise
+
+interface Declared<P, Q, B, A extends Access | 'public'> extends Omit<
+  Route,
+  'params' | 'query' | 'body' | 'handle' | 'access' | 'targets'
+> {
+  access: A
+  targets?:
+    | 'handler'
+    | ((input: { params: StaticOr<P, object>; query: StaticOr<Q, object>; body: StaticOr<B, undefined> }) => Target[])
+  params?: P
+  query?: Q
+  body?: B
+  handle(
+    call: A extends 'public'
+      ? Call<StaticOr<P, object>, StaticOr<Q, object>, StaticOr<B, undefined>>
+      : SignedCall<StaticOr<P, object>, StaticOr<Q, object>, StaticOr<B, undefined>>,
+  ): Promise<unknown>
+}
+
+/** An endpoint without its handler, for clients and the OpenAPI document. */
+export type Declaration = Omit<Route, 'handle' | 'beforeBody'>
+
+type Optional = TSchema | undefined
+type Handler<P, Q, B, A extends Access | 'public'> = Declared<P, Q, B, A>['handle']
+
+/** Declares an endpoint in a `*.contract.ts` file, which imports no handler. */
+export function declare<
+  const A extends Access | 'public',
+  P extends Optional = undefined,
+  Q extends Optional = undefined,
+  B extends Optional = undefined,
+>(declaration: Omit<Declared<P, Q, B, A>, 'handle'>): Omit<Declared<P, Q, B, A>, 'handle'> {
+  return declaration
+}
+
+/** Joins a declaration with its handler. The types of parameters, query and body come from the schemas. */
+export function handle<A extends Access | 'public', P, Q, B>(
+  declaration: Omit<Declared<P, Q, B, A>, 'handle'>,
+  handler: Handler<P, Q, B, A>,
+  more: Pick<Route, 'beforeBody'> = {},
+): Route {
+  return { ...declaration, ...more, handle: handler } as unknown as Route
+}
+
+/** Declares a route with its handler, for tests. */
+export function route<
+  const A extends Access | 'public',
+  P extends Optional = undefined,
+  Q extends Optional = undefined,
+  B extends Optional = undefined,
+>(declared: Declared<P, Q, B, A>): Route {
+  return declared as unknown as Route
+}

@@ -1,0 +1,224 @@
+// Declarations of /import: sources, their catalogs, and importing packages from them.
+import Type from 'typebox'
+import { REPO_FORMAT_WORDS } from '../../config/repo-format.ts'
+import { FORMATS } from '../../domain/package.ts'
+import { PIPELINE_PROBLEMS, UploadAnswer } from '../upload/upload.contract.ts'
+import { ImportResult } from './several.contract.ts'
+import { listOf, Nullable } from '../http/schemas.ts'
+import { declare } from '../http/route.ts'
+
+const words = (maxItems: number) => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems })
+
+/** What people say of a source. */
+const FIELDS = {
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  url: Type.String({
+    pattern: '^(https?|file)://',
+    maxLength: 2048,
+    description: 'of the repository; file: below IMPORT_DIRECTORIES',
+  }),
+  mirrors: Nullable(Type.Enum(['metalink', 'mirrorlist'], { description: 'what `url` is the address of' })),
+  distribution: Nullable(Type.String({ minLength: 1, maxLength: 200, description: 'apt: the suite' })),
+  components: words(50),
+  arch: Type.String({ minLength: 1, maxLength: 50 }),
+  architectures: words(20),
+  gpg_key: Nullable(
+    Type.String({ maxLength: 500_000, description: 'armored OpenPGP keys; apk: the public key in PEM' }),
+  ),
+  allow_unsigned: Type.Boolean({ description: 'a source without a key may be read' }),
+  target: Nullable(
+    Type.String({
+      maxLength: 100,
+      description: 'distribution that takes its packages; of an apt suite, the one of that name',
+    }),
+  ),
+  enabled: Type.Boolean(),
+  security: Type.Boolean({ description: 'carries security updates: part of the daily sync' }),
+}
+
+export const NotCarriedSchema = Type.Array(
+  Type.Object({ what: Type.String(), count: Nullable(Type.Integer()), names: Type.Array(Type.String()) }),
+  { description: 'what the source has and nothing reads: architectures, components, modules, …' },
+)
+
+const SourceSchema = Type.Object({
+  id: Type.Integer(),
+  key: Nullable(Type.String()),
+  name: Type.String(),
+  type: Type.String(),
+  url: Type.String(),
+  distribution: Nullable(Type.String()),
+  components: Type.Array(Type.String()),
+  arch: Nullable(Type.String()),
+  target: Nullable(Type.String()),
+  enabled: Type.Boolean(),
+  security: Type.Boolean(),
+  status: Type.Enum(['never', 'syncing', 'ok', 'error']),
+  last_sync: Nullable(Type.String()),
+  pkg_count: Type.Integer(),
+  not_carried: NotCarriedSchema,
+  left_out: Type.Integer({ description: 'entries of its indexes that are no packages this service takes' }),
+  error: Nullable(Type.String()),
+  signed_by: Type.Array(Type.String()),
+  created_at: Type.String(),
+  created_by: Type.String(),
+})
+const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 100, description: 'number or key' }) })
+
+export const getImportSources = declare({
+  method: 'GET',
+  path: '/import/sources',
+  tag: 'import',
+  summary: 'The upstream repositories that packages can be imported from',
+  access: 'uploader+',
+  answer: listOf('sources', SourceSchema),
+  problems: [],
+})
+
+export const postImportSources = declare({
+  method: 'POST',
+  path: '/import/sources',
+  tag: 'import',
+  summary: 'Add an upstream repository',
+  example: {
+    name: 'debian',
+    type: 'apt',
+    url: 'https://deb.example.com/debian',
+    distribution: 'bookworm',
+    components: ['main'],
+    architectures: ['amd64'],
+    target: 'bookworm',
+  },
+  access: 'maintainer+',
+  limit: 'import',
+  body: Type.Intersect([
+    Type.Object({ name: FIELDS.name, type: Type.Enum([...REPO_FORMAT_WORDS.all]), url: FIELDS.url }),
+    Type.Partial(Type.Object(FIELDS)),
+  ]),
+  success: 201,
+  answer: SourceSchema,
+  problems: ['validation_error', 'already_exists', 'forbidden_target'],
+})
+
+export const patchImportSourcesId = declare({
+  method: 'PATCH',
+  path: '/import/sources/{id}',
+  tag: 'import',
+  summary: 'Change an upstream repository',
+  example: { enabled: false },
+  access: 'maintainer+',
+  params: Id,
+  body: Type.Partial(Type.Object(FIELDS)),
+  answer: SourceSchema,
+  problems: ['validation_error', 'not_found', 'already_exists', 'forbidden_target'],
+})
+
+export const deleteImportSourcesId = declare({
+  method: 'DELETE',
+  path: '/import/sources/{id}',
+  tag: 'import',
+  summary: 'Delete an upstream repository and its catalog; imported packages stay',
+  access: 'maintainer+',
+  params: Id,
+  answer: Type.Object({ status: Type.Literal('deleted'), id: Type.Integer(), name: Type.String() }),
+  problems: ['not_found', 'built_in_source'],
+})
+
+export const postImportSourcesIdSync = declare({
+  method: 'POST',
+  path: '/import/sources/{id}/sync',
+  tag: 'import',
+  summary: 'Read the catalog of a source; a stream of `{status, count, message, source_id}`',
+  access: 'maintainer+',
+  limit: 'import',
+  flags: { leaderOnly: true },
+  params: Id,
+  answer: null,
+  media: ['text/event-stream'],
+  problems: ['not_found', 'passive_replica'],
+})
+
+export const getImportSearch = declare({
+  method: 'GET',
+  path: '/import/search',
+  tag: 'import',
+  summary: 'Packages in the catalogs of the sources, by words of the name',
+  access: 'uploader+',
+  query: Type.Object({
+    q: Type.String({ minLength: 1, maxLength: 200 }),
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+    source_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+    format: Type.Optional(Type.Enum([...FORMATS])),
+    distro: Type.Optional(Type.String({ maxLength: 200 })),
+  }),
+  answer: Type.Object({
+    query: Type.String(),
+    count: Type.Integer(),
+    total: Type.Integer(),
+    more: Type.Boolean(),
+    results: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        version: Type.String(),
+        arch: Type.String(),
+        section: Nullable(Type.String()),
+        description: Nullable(Type.String()),
+        depends: Type.Array(Type.String()),
+        size: Type.Integer(),
+        sha256: Nullable(Type.String()),
+        distro: Nullable(Type.String()),
+        source_id: Type.Integer(),
+        synced_at: Type.String(),
+        security: Type.Boolean(),
+        format: Type.String(),
+        sources: Type.Array(
+          Type.Object({ source_id: Type.Integer(), distro: Nullable(Type.String()), security: Type.Boolean() }),
+        ),
+      }),
+    ),
+  }),
+  problems: ['validation_error', 'index_empty'],
+})
+
+export const postImportPackages = declare({
+  method: 'POST',
+  path: '/import/packages',
+  tag: 'import',
+  summary: 'Fetch a package of a source and take it in as an upload',
+  example: {
+    source_id: 7,
+    package: 'nginx',
+    version: '1.22.1-9',
+    arch: 'amd64',
+    distribution: 'bookworm',
+    with_dependencies: true,
+  },
+  access: 'uploader+',
+  action: 'import',
+  targets: ({ body: { package: name, distribution, with_dependencies } }) => [
+    { name, distribution },
+    // Dependencies can have any name.
+    ...(with_dependencies ? [{ distribution }] : []),
+  ],
+  limit: 'import',
+  flags: { leaderOnly: true },
+  body: Type.Object({
+    source_id: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
+    package: Type.String({ minLength: 1 }),
+    version: Type.String({ minLength: 1 }),
+    arch: Type.String({ minLength: 1 }),
+    distribution: Type.String({ minLength: 1 }),
+    with_dependencies: Type.Optional(Type.Boolean()),
+  }),
+  success: 201,
+  also: { 200: 'These bytes were rejected before' },
+  answer: Type.Intersect([
+    UploadAnswer,
+    Type.Object({
+      method: Type.Literal('import'),
+      source: Type.Object({ id: Type.Integer(), name: Type.String(), url: Type.String() }),
+      results: Type.Optional(Type.Array(ImportResult, { description: 'of the dependencies' })),
+    }),
+  ]),
+  problems: [...PIPELINE_PROBLEMS, 'not_found', 'index_empty', 'upstream_error', 'forbidden_target'],
+})

@@ -1,0 +1,151 @@
+// Declarations of /security/decisions: list, change and assign decisions; the check of deadlines; the report.
+import Type from 'typebox'
+import { DECISION_ACTIONS } from '../../domain/status.ts'
+import { Nullable, pageQuery, StatusAnswer } from '../http/schemas.ts'
+import { CountsSchema, DecisionBodySchema, DecisionId, DecisionSchema, SecurityItem, SlaSchema } from './schemas.ts'
+import { SettingsSchema } from '../../domain/settings.ts'
+import { declare } from '../http/route.ts'
+
+export const Listed = Type.Object({
+  decisions: Type.Array(DecisionSchema),
+  count: Type.Integer(),
+  total: Type.Integer(),
+  page: Type.Integer(),
+  per_page: Type.Integer(),
+  pages: Type.Integer(),
+})
+
+export const Decided = Type.Intersect([StatusAnswer, Type.Object({ decision: DecisionSchema })])
+
+export const SlaItem = Type.Object({
+  kind: Type.String(),
+  package: Type.String(),
+  version: Type.String(),
+  distribution: Type.String(),
+  arch: Type.String(),
+  decision_id: Nullable(Type.Integer()),
+  sla: SlaSchema,
+})
+
+export const getSecurityDecisions = declare({
+  method: 'GET',
+  path: '/security/decisions',
+  tag: 'security',
+  summary: 'Decisions, newest first',
+  access: 'auditor+',
+  query: Type.Object({
+    ...pageQuery(),
+    package: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+    distribution: Type.Optional(Type.String()),
+    action: Type.Optional(Type.Enum([...DECISION_ACTIONS])),
+    active: Type.Optional(Type.Boolean()),
+    assigned_to: Type.Optional(Type.String()),
+  }),
+  answer: Listed,
+  problems: ['validation_error'],
+})
+
+export const getSecurityDecisionsMine = declare({
+  method: 'GET',
+  path: '/security/decisions/mine',
+  tag: 'security',
+  summary: 'Decisions assigned to the caller',
+  access: 'auditor+',
+  query: Type.Object(pageQuery()),
+  answer: Listed,
+  problems: ['validation_error'],
+})
+
+export const getSecurityDecisionsUnassigned = declare({
+  method: 'GET',
+  path: '/security/decisions/unassigned',
+  tag: 'security',
+  summary: 'Active decisions that are not assigned',
+  access: 'auditor+',
+  query: Type.Object(pageQuery()),
+  answer: Listed,
+  problems: ['validation_error'],
+})
+
+export const putSecurityDecisionsId = declare({
+  method: 'PUT',
+  path: '/security/decisions/{id}',
+  tag: 'security',
+  summary: 'Replace an active decision with a new one',
+  example: { decision: 'approve', justification: 'not reachable: the module is not loaded', expires_in_days: 14 },
+  access: 'maintainer+',
+  action: 'review',
+  params: DecisionId,
+  body: DecisionBodySchema,
+  answer: Decided,
+  problems: ['not_found', 'not_under_review', 'self_approval'],
+})
+
+export const deleteSecurityDecisionsId = declare({
+  method: 'DELETE',
+  path: '/security/decisions/{id}',
+  tag: 'security',
+  summary: 'Revoke a decision: packages it approved return to review and stay served. Optional body: `note`',
+  access: 'maintainer+',
+  action: 'review',
+  params: DecisionId,
+  answer: Decided,
+  problems: ['validation_error', 'not_found', 'not_under_review'],
+})
+
+export const patchSecurityDecisionsIdAssign = declare({
+  method: 'PATCH',
+  path: '/security/decisions/{id}/assign',
+  tag: 'security',
+  summary: 'Assign a decision to a user; null to unassign it',
+  example: { assigned_to: 'ada' },
+  access: 'maintainer+',
+  action: 'review',
+  params: DecisionId,
+  body: Type.Object({ assigned_to: Nullable(Type.String({ minLength: 1, maxLength: 64 })) }),
+  answer: Decided,
+  problems: ['not_found'],
+})
+
+export const postSecurityCheckSla = declare({
+  method: 'POST',
+  path: '/security/check-sla',
+  tag: 'security',
+  summary: 'End expired exceptions and record overdue reviews immediately',
+  access: 'admin',
+  answer: Type.Object({
+    expired: Type.Integer(),
+    expiring_soon: Type.Integer(),
+    notified: Type.Integer(),
+    expired_list: Type.Array(SlaItem),
+    expiring_list: Type.Array(SlaItem),
+  }),
+  problems: [],
+})
+
+export const getSecurityReport = declare({
+  method: 'GET',
+  path: '/security/report',
+  tag: 'security',
+  summary: 'A report of the review: the worst packages, held packages, the newest decisions',
+  access: 'auditor+',
+  query: Type.Object({
+    limit: Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'most entries of each list' }),
+  }),
+  answer: Type.Object({
+    generated_at: Type.String(),
+    generated_by: Type.String(),
+    cve_policy: SettingsSchema.properties.cve_policy,
+    summary: CountsSchema,
+    packages_with_cve: Type.Array(SecurityItem),
+    decisions: Type.Array(DecisionSchema),
+    pending_review: Type.Array(SecurityItem),
+    totals: Type.Object({
+      packages_with_cve: Type.Integer(),
+      decisions: Type.Integer(),
+      pending_review: Type.Integer(),
+    }),
+  }),
+  problems: ['validation_error'],
+})

@@ -1,0 +1,85 @@
+// /security/decisions: list, change and assign decisions; the check of deadlines; the report.
+import type { Settings } from '../../domain/settings.ts'
+import { isoTime, type Clock } from '../../kernel/clock.ts'
+import { decisionOf } from '../../review/decisions.ts'
+import type { Review } from '../../review/review.ts'
+import { decisionPage, type DecisionFilter } from '../../packages/records/decision-query.ts'
+import type { Db } from '../../store/db.ts'
+import { queuePage } from '../../packages/records/queue-query.ts'
+import { securityPage } from '../../packages/records/review-query.ts'
+import { type Route } from '../http/route.ts'
+import { actorOf, optionalBody, textOf } from './schemas.ts'
+import { securityItems } from './views.ts'
+import {
+  getSecurityDecisions,
+  getSecurityDecisionsMine,
+  getSecurityDecisionsUnassigned,
+  putSecurityDecisionsId,
+  deleteSecurityDecisionsId,
+  patchSecurityDecisionsIdAssign,
+  postSecurityCheckSla,
+  getSecurityReport,
+} from './decisions.contract.ts'
+import { handle } from '../http/route.ts'
+
+export function securityDecisionRoutes(deps: { db: Db; clock: Clock; review: Review; settings(): Settings }): Route[] {
+  const { db, review } = deps
+
+  async function list(filter: DecisionFilter, query: { page: number; per_page: number }) {
+    const { rows, total } = await decisionPage(db, filter, { page: query.page, perPage: query.per_page })
+    const decisions = rows.map((row) => decisionOf(row, deps.clock.now()))
+    return {
+      decisions,
+      count: decisions.length,
+      total,
+      page: query.page,
+      per_page: query.per_page,
+      pages: Math.ceil(total / query.per_page),
+    }
+  }
+
+  return [
+    handle(getSecurityDecisions, ({ query: { assigned_to: assignedTo, ...query } }) =>
+      list({ ...query, assignedTo }, query),
+    ),
+    handle(getSecurityDecisionsMine, ({ query, caller }) => list({ assignedTo: caller.name }, query)),
+    handle(getSecurityDecisionsUnassigned, ({ query }) => list({ unassigned: true }, query)),
+    handle(putSecurityDecisionsId, async (call) => {
+      const decision = await review.replaceDecision(call.params.id, call.body, actorOf(call))
+      return { status: 'ok', decision: decisionOf(decision, deps.clock.now()) }
+    }),
+    handle(deleteSecurityDecisionsId, async (call) => {
+      const decision = await review.revokeDecision(
+        call.params.id,
+        textOf(optionalBody(call.raw), 'note')?.trim().slice(0, 2000) || null,
+        actorOf(call),
+      )
+      return { status: 'withdrawn', decision: decisionOf(decision, deps.clock.now()) }
+    }),
+    handle(patchSecurityDecisionsIdAssign, async (call) => {
+      const decision = await review.assignDecision(call.params.id, call.body.assigned_to, actorOf(call))
+      return { status: 'ok', decision: decisionOf(decision, deps.clock.now()) }
+    }),
+    handle(postSecurityCheckSla, (call) => review.checkSla(actorOf(call))),
+    handle(getSecurityReport, async ({ query, caller }) => {
+      const at = { page: 1, perPage: query.limit }
+      const worst = await securityPage(
+        db,
+        { severities: ['Critical', 'High', 'Medium', 'Low', 'Negligible', 'Unknown'] },
+        at,
+      )
+      const queue = await queuePage(db, {}, 'due', at)
+      const { decisions, total } = await list({}, { page: 1, per_page: query.limit })
+      return {
+        generated_at: isoTime(deps.clock.now()),
+        generated_by: caller.name,
+        cve_policy: deps.settings().cve_policy,
+        summary: worst.summary,
+        packages_with_cve: await securityItems(deps, worst.ids, false),
+        decisions,
+        pending_review: await securityItems(deps, queue.ids, false),
+        totals: { packages_with_cve: worst.total, decisions: total, pending_review: queue.review },
+      }
+    }),
+  ]
+}

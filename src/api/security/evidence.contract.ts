@@ -1,0 +1,94 @@
+// Declaration of the evidence of a review: all that a person needs to decide about one version, in one answer.
+import Type from 'typebox'
+import { SEVERITIES } from '../../domain/finding.ts'
+import { HELD_REASONS, PACKAGE_STATUSES } from '../../domain/status.ts'
+import { DependantSchema } from '../artifacts/details.contract.ts'
+import { CoverageSchema, FindingSchema, ReviewReasonSchema, ValidationStepSchema } from '../shared/evidence-schemas.ts'
+import { Nullable, TimeSchema } from '../http/schemas.ts'
+import { DecisionSchema, NameVersion, Narrowed, SlaSchema } from './schemas.ts'
+import { declare } from '../http/route.ts'
+
+const Weighed = Type.Intersect([
+  FindingSchema,
+  Type.Object({
+    holding: Type.Boolean({ description: 'it waits for a decision' }),
+    in_previous: Type.Boolean({ description: 'the previous version has it too' }),
+    fixed_here: Nullable(Type.String({ description: 'a published version of this package that has the fix' })),
+  }),
+])
+
+const Gone = Type.Object({ id: Type.String(), severity: Type.Enum([...SEVERITIES]) })
+
+export const getSecurityPackagesNameVersionEvidence = declare({
+  method: 'GET',
+  path: '/security/packages/{name}/{version}/evidence',
+  tag: 'security',
+  summary: 'Why a version is held, its findings and coverage, what changed, earlier decisions and who needs it',
+  access: 'auditor+',
+  params: NameVersion,
+  query: Narrowed,
+  answer: Type.Object({
+    package: Type.String(),
+    version: Type.String(),
+    arch: Type.String(),
+    distribution: Type.String(),
+    format: Type.String(),
+    status: Type.Enum([...PACKAGE_STATUSES]),
+    served: Type.Boolean(),
+    description: Nullable(Type.String()),
+    sha256: Type.String(),
+    size_bytes: Type.Integer(),
+    imported_at: TimeSchema,
+    imported_by: Type.String(),
+    import_method: Type.String(),
+    held: Nullable(
+      Type.Object({
+        reason: Nullable(Type.Enum([...HELD_REASONS])),
+        origin: Nullable(Type.String()),
+        since: Nullable(TimeSchema),
+        reasons: Type.Array(ReviewReasonSchema),
+      }),
+    ),
+    sla: SlaSchema,
+    validation_steps: Type.Array(ValidationStepSchema),
+    coverage: Type.Record(Type.String(), Nullable(CoverageSchema)),
+    last_scan: Nullable(TimeSchema),
+    findings: Type.Array(Weighed, {
+      description: 'the first 200: those that hold it, then known exploited ones, by EPSS, by CVSS',
+    }),
+    findings_total: Type.Integer(),
+    holding_total: Type.Integer(),
+    previous: Nullable(
+      Type.Object({
+        version: Type.String(),
+        imported_at: TimeSchema,
+        added_total: Type.Integer(),
+        same_total: Type.Integer(),
+        gone: Type.Array(Gone, { description: 'the first 200, the worst first' }),
+        gone_total: Type.Integer(),
+      }),
+    ),
+    decisions: Type.Array(
+      Type.Intersect([
+        DecisionSchema,
+        Type.Object({ covers_here: Type.Array(Type.String(), { description: 'findings of this version' }) }),
+      ]),
+      { description: 'the last 20 about this version, or about findings that it has, of any package' },
+    ),
+    dependants: Type.Array(DependantSchema, { description: 'the first 20, those that have nothing else first' }),
+    dependants_total: Type.Integer(),
+    dependants_capped: Type.Boolean({ description: 'there may be more than `dependants_total`' }),
+    only_total: Type.Integer({ description: 'dependants that have nothing else' }),
+    others: Type.Array(
+      Type.Object({
+        distribution: Type.String(),
+        arch: Type.String(),
+        status: Type.Enum([...PACKAGE_STATUSES]),
+        served: Type.Boolean(),
+        same_bytes: Type.Boolean(),
+      }),
+      { description: 'the first 20 of the same name and version elsewhere' },
+    ),
+  }),
+  problems: ['not_found'],
+})

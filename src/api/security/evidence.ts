@@ -1,0 +1,168 @@
+// The evidence of a review: all that a person needs to decide about one version, in one answer.
+import type { Finding } from '../../domain/finding.ts'
+import { Problem } from '../../domain/problem.ts'
+import { openFindings } from '../../domain/review-due.ts'
+import type { PackageFormat, Offered } from '../../formats/format.ts'
+import { dependantsOf } from '../../gate/dependants.ts'
+import { withFixesAvailable } from '../../imports/fix-available.ts'
+import { isoTime, isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
+import { decisionOf } from '../../review/decisions.ts'
+import { slaOf } from '../../review/sla.ts'
+import { difference, inOrderOfUrgency, previousOf } from '../../review/weigh.ts'
+import { headRows, recordsOf } from '../../store/records/artifact-query.ts'
+import { findingIds, pastDecisions } from '../../packages/records/evidence-query.ts'
+import { findingsOf } from '../../packages/records/findings.ts'
+import type { Db } from '../../store/db.ts'
+import type { PackageRow } from '../../store/tables.ts'
+import { shortened } from '../http/list-stream.ts'
+import { handle, type Route } from '../http/route.ts'
+import { getSecurityPackagesNameVersionEvidence } from './evidence.contract.ts'
+import { selectorOf } from './schemas.ts'
+import { findRepresentative, reviewStateOf } from './views.ts'
+
+const MOST_FINDINGS = 200
+const MOST_DECISIONS = 20
+const MOST_DEPENDANTS = 20
+const MOST_OTHERS = 20
+
+export interface EvidenceDeps {
+  db: Db
+  clock: Clock
+  offered(codename: string): Offered
+}
+
+type Head = Awaited<ReturnType<typeof headRows>>[number]
+
+export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
+  const { db, clock } = deps
+
+  /** Those that wait for a decision first, with where a fix is. */
+  async function weighed(row: PackageRow, siblings: readonly Head[], before: readonly { id: string }[]) {
+    const { format } = deps.offered(row.distribution)
+    const findings = inOrderOfUrgency(findingsOf(row))
+    const holding = new Set(openFindings(findings).map(({ id }) => id))
+    const had = new Set(before.map(({ id }) => id))
+    const shown = await withFixesAvailable(db, row, findings.slice(0, MOST_FINDINGS), format.versions)
+    return {
+      findings: shown.map((finding) => ({
+        ...finding,
+        holding: holding.has(finding.id),
+        in_previous: had.has(finding.id),
+        fixed_here: fixedHere(finding, row, siblings, format),
+      })),
+      findings_total: findings.length,
+      holding_total: holding.size,
+    }
+  }
+
+  async function concerned(row: PackageRow) {
+    const { facts } = await db
+      .selectFrom('blobs')
+      .select('facts')
+      .where('sha256', '=', row.sha256)
+      .executeTakeFirstOrThrow()
+    const found = await dependantsOf(db, deps.offered(row.distribution), { ...facts, id: row.id })
+    const only = found.packages.filter((one) => one.only)
+    const first = [...only, ...found.packages.filter((one) => !one.only)].slice(0, MOST_DEPENDANTS)
+    return {
+      dependants: first.map(({ id: _id, ...one }) => one),
+      dependants_total: found.packages.length,
+      dependants_capped: found.truncated,
+      only_total: only.length,
+    }
+  }
+
+  return [
+    handle(getSecurityPackagesNameVersionEvidence, async ({ params, query }) => {
+      const shown = await findRepresentative(db, selectorOf({ params, query }, undefined))
+      const [row] = shown ? await recordsOf(db, [shown.id]) : []
+      if (!row) throw new Problem('not_found', `there is no package ${params.name} ${params.version}`)
+      const now = clock.now()
+      const { compare } = deps.offered(row.distribution).format.versions
+      const siblings = await headRows(db, { name: row.name, distribution: row.distribution, arch: row.arch })
+      const published = siblings.filter(({ id, status }) => id !== row.id && status === 'published')
+      const previous = previousOf(row.version, published, compare)
+      const before = previous ? await findingIds(db, previous.id) : []
+      const { added, same, gone } = difference(before, findingsOf(row))
+      const ids = inOrderOfUrgency(findingsOf(row)).map(({ id }) => id)
+      const here = new Set(ids)
+      const decisions = await pastDecisions(db, { id: row.id, cves: ids, limit: MOST_DECISIONS })
+      const elsewhere = await othersOf(db, row)
+      const { sla } = (await reviewStateOf(db, [row], now))(row)
+      return {
+        package: row.name,
+        version: row.version,
+        arch: row.arch,
+        distribution: row.distribution,
+        format: row.format,
+        status: row.status,
+        served: row.served,
+        description: shortened(row.description),
+        sha256: row.sha256,
+        size_bytes: row.size_bytes,
+        imported_at: isoTime(row.imported_at),
+        imported_by: row.imported_by,
+        import_method: row.import_method,
+        held: heldOf(row),
+        sla: sla ?? slaOf(null, now),
+        validation_steps: row.validation_steps,
+        coverage: row.coverage,
+        last_scan: isoTimeOrNull(row.last_scan),
+        ...(await weighed(row, published, before)),
+        previous: previous && {
+          version: previous.version,
+          imported_at: isoTime(previous.imported_at),
+          added_total: added,
+          same_total: same,
+          gone: gone.slice(0, MOST_FINDINGS),
+          gone_total: gone.length,
+        },
+        decisions: decisions.map((decision) => ({
+          ...decisionOf(decision, now),
+          covers_here: decision.covers.map(({ id }) => id).filter((id) => here.has(id)),
+        })),
+        ...(await concerned(row)),
+        others: elsewhere,
+      }
+    }),
+  ]
+}
+
+function heldOf(row: PackageRow) {
+  if (row.status !== 'pending_review') return null
+  return {
+    reason: row.held_reason,
+    origin: row.review_origin,
+    since: isoTimeOrNull(row.review_since),
+    reasons: row.review_reasons ?? [],
+  }
+}
+
+/** The newest published version of the package that has the fix. Components inside it are fixed by their own versions. */
+function fixedHere(
+  { package_type: type, fix_versions: fixes }: Finding,
+  row: PackageRow,
+  published: readonly Head[],
+  { id, versions: { compare } }: PackageFormat,
+): string | null {
+  if (type !== id || fixes.length === 0) return null
+  const newest = previousOf(
+    row.version,
+    published.filter((one) => compare(one.version, row.version) > 0),
+    compare,
+  )
+  return newest && fixes.some((fix) => compare(newest.version, fix) >= 0) ? newest.version : null
+}
+
+async function othersOf(db: Db, row: PackageRow) {
+  const rows = await db
+    .selectFrom('records')
+    .select(['distribution', 'arch', 'status', 'served', 'sha256'])
+    .where('name', '=', row.name)
+    .where('version', '=', row.version)
+    .where('id', '!=', row.id)
+    .orderBy('id')
+    .limit(MOST_OTHERS)
+    .execute()
+  return rows.map(({ sha256, ...place }) => ({ ...place, same_bytes: sha256 === row.sha256 }))
+}

@@ -1,0 +1,150 @@
+// Schemas and request readers shared by the files of /security.
+import Type from 'typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Origin } from '../../domain/audit.ts'
+import type { Caller } from '../../domain/caller.ts'
+import { SEVERITIES, type Severity } from '../../domain/finding.ts'
+import { invalidField } from '../../domain/problem.ts'
+import { DECISION_ACTIONS } from '../../domain/status.ts'
+import type { Actor } from '../../review/deps.ts'
+import { HeadSchema } from '../shared/records.ts'
+import { Nullable } from '../http/schemas.ts'
+
+export const NameVersion = Type.Object({ name: Type.String({ minLength: 1 }), version: Type.String({ minLength: 1 }) })
+export const Narrowed = Type.Object({ distribution: Type.Optional(Type.String()), arch: Type.Optional(Type.String()) })
+export const DecisionId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) })
+
+const count = Type.Integer()
+export const CountsSchema = Type.Object({
+  critical: count,
+  high: count,
+  medium: count,
+  low: count,
+  negligible: count,
+  unknown: count,
+})
+
+export const SlaSchema = Type.Object({
+  has_sla: Type.Boolean(),
+  expires_at: Nullable(Type.String()),
+  remaining_days: Nullable(Type.Integer()),
+  days_remaining: Nullable(Type.Integer()),
+  expired: Type.Boolean(),
+  warning: Type.Boolean(),
+  status: Type.String(),
+})
+
+export const DecisionSchema = Type.Object({
+  id: Type.Integer(),
+  package: Type.String(),
+  version: Type.String(),
+  arch: Type.String(),
+  distribution: Type.String(),
+  sha256: Type.String(),
+  decision: Nullable(Type.String()),
+  action: Type.String(),
+  status: Type.String(),
+  previous_status: Type.String(),
+  justification: Type.String(),
+  decided_by: Type.String(),
+  decided_at: Type.String(),
+  expires_at: Nullable(Type.String()),
+  cve_ids: Type.Array(Type.String()),
+  active: Type.Boolean(),
+  assigned_to: Nullable(Type.String()),
+  resolved_at: Nullable(Type.String()),
+  sla: SlaSchema,
+})
+
+export const SecurityItem = Type.Intersect([
+  HeadSchema,
+  Type.Object({
+    sha256: Type.String(),
+    held_reason: Nullable(Type.String()),
+    origin: Nullable(Type.String()),
+    review_since: Nullable(Type.String()),
+    scanned: Type.Boolean(),
+    cve_counts: CountsSchema,
+    worst_severity: Nullable(Type.String()),
+    total_cve: Type.Integer(),
+    kev_count: Type.Integer(),
+    high_epss_count: Type.Integer(),
+    hash_verified: Type.Boolean(),
+    actions: Type.Array(Type.String()),
+    decision: Nullable(DecisionSchema),
+    sla: SlaSchema,
+  }),
+])
+
+/** What is decided, and why; without saying about which records. */
+export const DECISION_FIELDS = {
+  decision: Type.Optional(Type.Enum(['approve', 'reject'])),
+  action: Type.Optional(Type.Enum([...DECISION_ACTIONS])),
+  justification: Type.String({ description: '1 to 2000 characters' }),
+  expires_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
+  cve_ids: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 }))),
+  target_version: Type.Optional(Nullable(Type.String({ maxLength: 256 }))),
+}
+
+/** What the person who decides has seen. */
+export const SeenDigest = Type.Optional(
+  Nullable(
+    Type.String({
+      pattern: '^[0-9a-fA-F]{64}$',
+      description: 'of the file that was looked at; another one is refused',
+    }),
+  ),
+)
+
+export const DecisionBodySchema = Type.Object({
+  ...DECISION_FIELDS,
+  sha256: SeenDigest,
+  distribution: Type.Optional(Nullable(Type.String())),
+  arch: Type.Optional(Nullable(Type.String())),
+})
+
+export function actorOf(call: { caller: Caller; origin: Origin }): Actor {
+  return { name: call.caller.name, origin: call.origin }
+}
+
+interface Selecting {
+  params: { name: string; version: string }
+  query: { distribution?: string | undefined; arch?: string | undefined }
+}
+
+/** The records a call is about. Query keys go before keys of the body (decisions, section 4). */
+export function selectorOf({ params, query }: Selecting, body: unknown) {
+  const pick = (key: 'distribution' | 'arch') => query[key] ?? textOf(body, key) ?? undefined
+  return { name: params.name, version: params.version, distribution: pick('distribution'), arch: pick('arch') }
+}
+
+/** An optional string of a body. @throws Problem('validation_error') when the value is not a string */
+export function textOf(body: unknown, key: string): string | null {
+  if (body === undefined || body === null) return null
+  if (typeof body !== 'object' || Array.isArray(body)) throw invalidField('body', 'must be object')
+  const value = (body as Record<string, unknown>)[key]
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string') throw invalidField(key, 'must be string')
+  return value
+}
+
+export const optionalBody = (raw: FastifyRequest): unknown => raw.body
+
+/** A comma-separated list in a query. @throws Problem('validation_error') for words that are not in `words` */
+export function wordsOf<T extends string>(
+  field: string,
+  text: string | undefined,
+  words: readonly T[],
+): T[] | undefined {
+  if (text === undefined) return undefined
+  const asked = text
+    .split(',')
+    .map((word) => word.trim().toLowerCase())
+    .filter(Boolean)
+  const found = asked.flatMap((word) => words.find((known) => known.toLowerCase() === word) ?? [])
+  if (asked.length === 0 || found.length !== asked.length)
+    throw invalidField(field, `must be one or more of ${words.join(', ')}`)
+  return [...new Set(found)]
+}
+
+export const severitiesOf = (text: string | undefined): Severity[] | undefined => wordsOf('severity', text, SEVERITIES)

@@ -1,0 +1,30 @@
+// All routes of /security except the policy.
+import type { Settings } from '../../domain/settings.ts'
+import type { Offered } from '../../formats/format.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Review } from '../../review/review.ts'
+import type { Db } from '../../store/db.ts'
+import type { Route } from '../http/route.ts'
+import { securityDecideRoutes } from './decide.ts'
+import { securityDecisionRoutes } from './decisions.ts'
+import { securityEngineRoutes, type EngineDeps } from './engines.ts'
+import { securityEvidenceRoutes } from './evidence.ts'
+import { securityListingRoutes, type ListingDeps } from './listing.ts'
+
+export interface SecurityDeps extends EngineDeps, ListingDeps {
+  db: Db
+  clock: Clock
+  review: Review
+  settings(): Settings
+  offered(codename: string): Offered
+}
+
+export function securityRoutes(deps: SecurityDeps): Route[] {
+  return [
+    ...securityListingRoutes(deps),
+    ...securityEvidenceRoutes(deps),
+    ...securityDecideRoutes(deps),
+    ...securityDecisionRoutes(deps),
+    ...securityEngineRoutes(deps),
+  ]
+}

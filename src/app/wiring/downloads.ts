@@ -1,0 +1,36 @@
+// Downloads: the reader of access logs, and what is known from them.
+import { createDownloads } from '../../operations/downloads/downloads.ts'
+import { createDownloadReader } from '../../operations/downloads/reader.ts'
+import type { PlacedTarget } from '../../operations/downloads/resolve.ts'
+import { formats } from '../../formats/index.ts'
+import { mountsOf } from '../../serve/mounts.ts'
+import { locate } from '../../serve/request-path.ts'
+import type { Foundation } from './foundation.ts'
+import type { Publishing } from './publishing.ts'
+
+export type DownloadCounting = ReturnType<typeof createDownloadCounting>
+
+export function createDownloadCounting(
+  { env, db, clock, bus, log, checkpoint, settings, onError }: Foundation,
+  { registry }: Publishing,
+) {
+  // A log does not say which listener answered; the addresses of the trees differ.
+  const listeners = [...new Set(formats.map(({ serving }) => serving.listener))]
+  const mounts = listeners.flatMap((listener) => mountsOf(listener, formats, formats))
+  const place = (target: string): PlacedTarget | null => {
+    const found = locate(target, mounts)
+    if (typeof found === 'string' || !found.mount.format) return null
+    return { format: found.mount.format, path: found.path.slice(found.mount.path.length + 1) }
+  }
+  const deps = { db, clock, settings: settings.current }
+  const reader = createDownloadReader({
+    ...{ ...deps, log, checkpoint, place, find: registry.find },
+    directory: env.accessLogDir,
+    nginxDirectories: env.accessLogDirectories,
+    suffixes: formats.flatMap((format) => format.suffixes),
+  })
+  bus.on('settings', ({ changed }) => {
+    if (changed.some((path) => path.startsWith('downloads.'))) void reader.noteChoice().catch(onError)
+  })
+  return { downloads: createDownloads(deps), reader }
+}

@@ -1,0 +1,132 @@
+// Signed checkpoints of the audit chain: how long it was, and what it ended with, at a time.
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isoTime, type Clock } from '../kernel/clock.ts'
+import { sha256Hex } from '../kernel/crypto.ts'
+import { ifMissing, replaceFile } from '../kernel/files.ts'
+import { createShared } from '../kernel/shared.ts'
+import type { AuditLog } from './log.ts'
+import { GENESIS } from './chain.ts'
+import { noteOf, REMOVAL_NOTE } from './removal-note.ts'
+import type { Db } from '../store/db.ts'
+
+/** `2026-03-01.checkpoints`: beside the day's file whose entry it names. */
+export const CHECKPOINT_FILE = /^(\d{4}-\d\d-\d\d)\.checkpoints$/
+
+/** One line of a checkpoint file. */
+export interface AuditCheckpoint {
+  at: string
+  /** the last entry filed by then, which is also their number */
+  seq: number
+  hash: string
+  /** entries at the beginning of the chain that have no mac */
+  unkeyed: number
+  /** SHA-256 of the line before, also of that in the file before */
+  previous: string
+  /** OpenPGP signature, base64, over `signedText` */
+  signature: string
+}
+
+export interface AuditCheckpoints {
+  /** Files the audit log and signs its head, unless the last checkpoint names it already. */
+  write(): Promise<void>
+  /** The same, once in each hour (UTC) in which something happened, the last of a day included; at once when there is none. */
+  writeWhenDue(): Promise<void>
+}
+
+/** What a checkpoint's signature covers. */
+export function signedText({ signature: _, ...covered }: AuditCheckpoint): string {
+  return `gatehouse audit checkpoint\n${JSON.stringify(covered)}\n`
+}
+
+/**
+ * @param deps.directory `audit/` below REPOS_DIR
+ * @param deps.sign makes a binary OpenPGP signature
+ * @param deps.mayFile whether this process is the one that writes the files (the leader)
+ */
+export function createAuditCheckpoints(deps: {
+  db: Db
+  clock: Clock
+  directory: string
+  audit: Pick<AuditLog, 'flush'>
+  sign(content: Uint8Array, at: Date): Promise<Uint8Array>
+  mayFile: () => boolean
+}): AuditCheckpoints {
+  const { db, clock, directory } = deps
+  /** the hour of the last checkpoint, so that a minute in which nothing is due reads no file */
+  let lastHour: string | null = null
+
+  const write = createShared(async () => {
+    if (!deps.mayFile()) return
+    await deps.audit.flush()
+    const head = await db
+      .selectFrom('audit')
+      .select(['seq', 'hash', 'day'])
+      .where('filed', '=', true)
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    if (!head) return
+    const chain = await db.selectFrom('audit_chain').select(['unkeyed', 'checkpoint']).executeTakeFirstOrThrow()
+    const path = join(directory, `${head.day}.checkpoints`)
+    const last = await lastCheckpoint(directory)
+    const at = clock.now()
+    if (last?.seq !== head.seq) {
+      const next: AuditCheckpoint = {
+        at: isoTime(at),
+        seq: head.seq as number,
+        hash: head.hash as string,
+        unkeyed: chain.unkeyed,
+        previous: previousOf(chain.checkpoint, last),
+        signature: '',
+      }
+      const signature = await deps.sign(Buffer.from(signedText(next)), at)
+      const line = JSON.stringify({ ...next, signature: Buffer.from(signature).toString('base64') })
+      const before = await readFile(path, 'utf8').catch(ifMissing(''))
+      await replaceFile(path, `${before}${line}\n`, 0o600)
+      await db
+        .updateTable('audit_chain')
+        .set({ checkpoint: sha256Hex(line) })
+        .execute()
+    }
+    lastHour = hourOf(at)
+  })
+
+  return {
+    write,
+    writeWhenDue: async () => (lastHour === hourOf(clock.now()) ? undefined : write()),
+  }
+}
+
+const hourOf = (at: Date) => at.toISOString().slice(0, 13)
+
+interface Last {
+  seq: number | null
+  previous: string | null
+  digest: string
+}
+
+/** The database knows the last checkpoint, or the one before it after a crash; where the files lack it, the gap must show. */
+function previousOf(known: string | null, last: Last | null): string {
+  if (known === null) return last?.digest ?? GENESIS
+  return last?.previous === known ? last.digest : known
+}
+
+/** The newest checkpoint of the files; one that cannot be read counts by its digest. */
+async function lastCheckpoint(directory: string): Promise<Last | null> {
+  const names = (await readdir(directory)).filter((name) => CHECKPOINT_FILE.test(name)).sort()
+  for (const name of names.reverse()) {
+    const line = (await readFile(join(directory, name), 'utf8')).split('\n').filter(Boolean).at(-1)
+    if (line === undefined) continue
+    const digest = sha256Hex(line)
+    try {
+      const { seq, previous } = JSON.parse(line) as AuditCheckpoint
+      return { seq, previous, digest }
+    } catch {
+      // Verification reports it.
+      return { seq: null, previous: null, digest }
+    }
+  }
+  const note = noteOf(await readFile(join(directory, REMOVAL_NOTE), 'utf8').catch(() => ''))
+  return note && { seq: null, previous: null, digest: note.previous }
+}

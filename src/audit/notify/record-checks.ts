@@ -1,0 +1,15 @@
+// What the gate said of the record that an audit entry is about.
+import { matchingRecords } from '../../store/records/artifact-query.ts'
+import type { Db } from '../../store/db.ts'
+import type { AuditRow } from './events.ts'
+
+/** @returns the results of its checks, which only quarantined records need to choose the event; null for others */
+export async function checksOf(
+  db: Db,
+  { distribution, package: name, version, arch, outcome }: AuditRow,
+): Promise<Readonly<Record<string, string>> | null> {
+  if (outcome !== 'quarantined' || distribution === null || name === null || version === null || arch === null)
+    return null
+  const row = await matchingRecords(db, { distribution, name, version, arch }).select('pipeline').executeTakeFirst()
+  return row?.pipeline ?? null
+}

@@ -1,0 +1,217 @@
+// A few processes that read untrusted bytes: started when needed, ended when idle, one job on each at a time.
+//
+// tinypool 2 and workerpool 10 were looked at in process mode: both end a process by SIGTERM and wait a second before
+// SIGKILL, neither watches resident memory nor has back-pressure, and a job is one call with one answer, so that a
+// stream of members has no place in them. What they would replace is the queue below.
+import { availableParallelism } from 'node:os'
+import { readerCommand, RESIDENT_MB, type ReaderOptions } from './command.ts'
+import type { Message, Outgoing } from './messages.ts'
+import { Problem } from '../../domain/problem.ts'
+import { isEndedByOthers, startReader, type ReaderProcess } from './process.ts'
+
+/** A reader in one caller's hands. */
+export interface Lease {
+  post(request: Outgoing): void
+  /**
+   * The next reply. Hostile bytes may have taken the reader over.
+   * @param isExpected checks all that the caller uses of a reply; another reply ends the reader
+   * @throws Problem('invalid_package') when the bytes are bad, or the reader runs out of memory or time;
+   * 'reader_unavailable' when it was ended from outside
+   * @throws Error when it ends in another way, answers with an error, or with what was not expected
+   */
+  receive<T extends Message = Message>(isExpected?: (reply: Message) => reply is T): Promise<T>
+  /** Whether the reader ended: whatever it has not answered by then, it never will. */
+  isDead(): boolean
+  /** Gives the reader back; it must have nothing left to answer. */
+  release(): void
+  /** Ends the reader, whatever it does. */
+  destroy(): void
+}
+
+export interface ReaderPool {
+  /**
+   * Waits while all readers are in use, at most `waitMs`.
+   * @throws Problem('reader_unavailable')
+   * @param subject begins the sentences that refuse a job which takes too much; default `reading the package`
+   */
+  acquire(subject?: string): Promise<Lease>
+  close(): Promise<void>
+}
+
+export interface PoolOptions extends ReaderOptions {
+  mostReaders?: number
+  /** for one reply */
+  replyMs?: number
+  idleMs?: number
+  /** for a reader, while all are in use */
+  waitMs?: number
+}
+
+const IDLE_MS = 10_000
+/** 250 MB of xz on a busy processor take a minute. */
+const REPLY_MS = 300_000
+/** Twice the longest job: who waits longer would wait for readers that somebody keeps busy. */
+const WAIT_MS = 600_000
+/** How often the memory of those that work is looked at. A look takes 0.02 ms. */
+const WATCH_MS = 100
+/** Then a reader is replaced: long before the processor time that it may use. */
+const MOST_AGE_MS = 600_000
+const SUBJECT = 'reading the package'
+
+interface Place {
+  reader: ReaderProcess
+  startedAt: number
+  idleTimer: NodeJS.Timeout | null
+}
+
+interface Waiting {
+  resolve(place: Place): void
+  reject(error: Error): void
+}
+
+export function createReaderPool(options: PoolOptions): ReaderPool {
+  const { replyMs = REPLY_MS, idleMs = IDLE_MS, waitMs = WAIT_MS, residentMb = RESIDENT_MB } = options
+  const mostReaders = options.mostReaders ?? Math.min(4, Math.max(2, availableParallelism()))
+  const all = new Set<Place>()
+  const idle: Place[] = []
+  const working = new Set<Place>()
+  const waiting: Waiting[] = []
+  let closed = false
+  let watch: NodeJS.Timeout | null = null
+
+  function add(): Place {
+    const reader = startReader(readerCommand(options), replyMs)
+    const place: Place = { reader, startedAt: performance.now(), idleTimer: null }
+    all.add(place)
+    void reader.ended.then(() => {
+      all.delete(place)
+      leaveIdle(place)
+      // Its place is free for somebody who waits.
+      if (!closed) waiting.shift()?.resolve(add())
+    })
+    return place
+  }
+
+  function leaveIdle(place: Place): void {
+    if (place.idleTimer) clearTimeout(place.idleTimer)
+    place.idleTimer = null
+    const at = idle.indexOf(place)
+    if (at !== -1) idle.splice(at, 1)
+  }
+
+  function begin(place: Place, subject: string): void {
+    leaveIdle(place)
+    place.reader.work(subject)
+    working.add(place)
+    watch ??= setInterval(() => {
+      for (const { reader } of working) reader.watch(residentMb * 1024 ** 2)
+    }, WATCH_MS).unref()
+  }
+
+  function giveBack(place: Place): void {
+    if (!working.delete(place)) return
+    if (working.size === 0 && watch) {
+      clearInterval(watch)
+      watch = null
+    }
+    place.reader.rest()
+    if (performance.now() - place.startedAt > MOST_AGE_MS) place.reader.kill(new Error('the reader is old'))
+    // Its end makes room for somebody who waits.
+    if (place.reader.isDead()) return
+    const next = waiting.shift()
+    if (next) {
+      next.resolve(place)
+      return
+    }
+    idle.push(place)
+    place.idleTimer = setTimeout(() => {
+      leaveIdle(place)
+      place.reader.kill(new Error('the reader was idle'))
+    }, idleMs).unref()
+  }
+
+  /** An idle one, a new one, or the next that is free. */
+  async function find(): Promise<Place> {
+    for (let place = idle.pop(); place; place = idle.pop()) if (!place.reader.isDead()) return place
+    if (all.size < mostReaders) return add()
+    return inLine()
+  }
+
+  function inLine(): Promise<Place> {
+    return new Promise<Place>((resolve, reject) => {
+      const one: Waiting = {
+        resolve(place) {
+          clearTimeout(timer)
+          resolve(place)
+        },
+        reject(error) {
+          clearTimeout(timer)
+          reject(error)
+        },
+      }
+      const timer = setTimeout(() => {
+        waiting.splice(waiting.indexOf(one), 1)
+        reject(areBusy(waitMs))
+      }, waitMs)
+      waiting.push(one)
+    })
+  }
+
+  return {
+    async acquire(subject = SUBJECT) {
+      if (closed) throw isClosed()
+      const place = await find()
+      begin(place, subject)
+      const { reader } = place
+      return {
+        post: reader.post,
+        receive: reader.receive,
+        isDead: reader.isDead,
+        release: () => giveBack(place),
+        destroy: () => reader.kill(new Error('the reader was ended')),
+      }
+    },
+    async close() {
+      closed = true
+      if (watch) clearInterval(watch)
+      for (const { reject } of waiting.splice(0)) reject(isClosed())
+      for (const { reader } of all) reader.kill(isClosed())
+      await Promise.all([...all].map(({ reader }) => reader.ended))
+    },
+  }
+}
+
+const isClosed = () => new Error('the readers are closed')
+
+const areBusy = (waitMs: number) =>
+  new Problem(
+    'reader_unavailable',
+    `all readers of packages were in use for ${waitMs / 1000} s`,
+    {},
+    { retryAfterSeconds: 60 },
+  )
+
+/** One request with one reply; once more on another reader when the first was ended from outside. */
+export async function once<T extends Message = Message>(...call: Parameters<typeof onceOnly<T>>): Promise<T> {
+  try {
+    return await onceOnly(...call)
+  } catch (error) {
+    if (!isEndedByOthers(error)) throw error
+    return onceOnly(...call)
+  }
+}
+
+async function onceOnly<T extends Message = Message>(
+  pool: ReaderPool,
+  ask: (lease: Lease) => void,
+  isExpected?: (reply: Message) => reply is T,
+  subject?: string,
+): Promise<T> {
+  const lease = await pool.acquire(subject)
+  try {
+    ask(lease)
+    return await lease.receive(isExpected)
+  } finally {
+    lease.release()
+  }
+}

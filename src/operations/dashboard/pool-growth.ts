@@ -1,0 +1,57 @@
+// How the pool grows: a sample of each day, taken from the counters of the distributions. The last sample of a day counts.
+import { sql } from 'kysely'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Db } from '../../store/db.ts'
+
+export interface PoolDay {
+  /** published and waiting for a decision */
+  packages: number
+  /** of all stored records; bytes that two distributions share count twice, as in `/dashboard/stats` */
+  bytes: number
+}
+
+export interface PoolGrowth {
+  /** Writes the sample of today over the earlier ones, and deletes days that nobody can ask for any more. */
+  sample(): Promise<void>
+  /** Samples by day (UTC, `2026-03-01`) since `first`; days on which nothing ran are missing, today is always there. */
+  since(first: string): Promise<Map<string, PoolDay>>
+}
+
+/** More than the year that `/dashboard/history` may show. */
+const KEPT_DAYS = 400
+const DAY_MS = 86_400_000
+
+export function createPoolGrowth({ db, clock }: { db: Db; clock: Clock }): PoolGrowth {
+  const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+  async function now(): Promise<PoolDay> {
+    return db
+      .selectFrom('distributions')
+      .select([
+        sql<number>`coalesce(sum(published_count + pending_count), 0)::float8`.as('packages'),
+        sql<number>`coalesce(sum(size_bytes), 0)::float8`.as('bytes'),
+      ])
+      .executeTakeFirstOrThrow()
+  }
+
+  return {
+    async sample() {
+      const today = clock.now().getTime()
+      const amounts = await now()
+      await db
+        .insertInto('pool_days')
+        .values({ day: dayOf(today), ...amounts })
+        .onConflict((conflict) => conflict.column('day').doUpdateSet(amounts))
+        .execute()
+      await db
+        .deleteFrom('pool_days')
+        .where('day', '<', dayOf(today - KEPT_DAYS * DAY_MS))
+        .execute()
+    },
+    async since(first) {
+      const rows = await db.selectFrom('pool_days').selectAll().where('day', '>=', first).execute()
+      const days = new Map(rows.map(({ day, packages, bytes }) => [day, { packages, bytes }]))
+      return days.set(dayOf(clock.now().getTime()), await now())
+    },
+  }
+}

@@ -1,0 +1,70 @@
+// Requests of one batch of lines, added up by client, user agent, path and day.
+import { DAY_SECONDS } from '../../store/downloads/days.ts'
+import { GIVES, type LogLine } from './log-line.ts'
+
+/** What a client with one user agent was given of one path on one day. */
+export interface Tally {
+  target: string
+  address: string
+  agent: string
+  day: number
+  /** answers with the whole file, or that led to the object store */
+  whole: number
+  /** whether a range came before any of them: it continues an earlier download, or begins one */
+  beganWithRange: boolean
+  redirects: number
+  /** as logged, without those of redirects */
+  bytes: number
+}
+
+export interface Tallies {
+  add(line: LogLine): void
+  /** different tallies */
+  readonly size: number
+  /** characters that they keep in memory */
+  readonly chars: number
+  readonly all: Iterable<Tally>
+  /** the last lines, oldest first */
+  readonly recent: readonly LogLine[]
+}
+
+/** Lines that are kept as they were logged. */
+export const MOST_RECENT = 50
+
+export function createTallies(): Tallies {
+  const tallies = new Map<string, Tally>()
+  let chars = 0
+  let recent: LogLine[] = []
+  return {
+    add(line) {
+      const { target, address, agent, status, bytes } = line
+      const day = Math.floor(line.at / DAY_SECONDS)
+      // None of them holds a space but the user agent, which is the last.
+      const key = `${day} ${address} ${target} ${agent}`
+      let tally = tallies.get(key)
+      if (!tally) {
+        tally = { target, address, agent, day, whole: 0, beganWithRange: false, redirects: 0, bytes: 0 }
+        tallies.set(key, tally)
+        chars += 2 * key.length
+      }
+      if (status === GIVES.range) tally.beganWithRange ||= tally.whole === 0
+      else tally.whole++
+      if (status === GIVES.redirect) tally.redirects++
+      else tally.bytes += bytes
+      recent.push(line)
+      if (recent.length > 20 * MOST_RECENT) recent = recent.slice(-MOST_RECENT)
+    },
+    get size() {
+      return tallies.size
+    },
+    get chars() {
+      return chars
+    },
+    get all() {
+      return tallies.values()
+    },
+    get recent() {
+      return recent.slice(-MOST_RECENT)
+    },
+  }
+}

@@ -1,0 +1,71 @@
+// Where the bytes of stored files have to be, as the database says it now.
+import { sql } from 'kysely'
+import type { FormatId } from '../../domain/package.ts'
+import type { Db } from '../../store/db.ts'
+
+/** One stored file. Both places false: nothing refers to it any more. */
+export interface Need {
+  sha256: string
+  format: FormatId
+  filename: string
+  size_bytes: number
+  pool: boolean
+  quarantine: boolean
+  /** of the last removal of its bytes */
+  removal_token: string | null
+  removing: boolean
+}
+
+/** As `placeBytes` (store/files/placement) decides it. */
+const NEED = sql`b.sha256, b.format, b.filename, b.size_bytes, b.removal_token,
+  b.removal_token is not null and b.removal_ended_at is null as removing,
+  exists (select from packages p where p.sha256 = b.sha256 and p.status not in ('quarantined', 'rejected'))
+    or exists (select from offers o where o.sha256 = b.sha256 and o.keeps_bytes) as pool,
+  exists (select from packages p where p.sha256 = b.sha256 and p.status in ('quarantined', 'rejected')) as quarantine`
+
+export async function needsAfter(db: Db, after: string, limit: number): Promise<Need[]> {
+  const { rows } = await sql<Need>`
+    select ${NEED} from blobs b where b.sha256 > ${after} order by b.sha256 limit ${limit}`.execute(db)
+  return rows
+}
+
+export async function needsOf(db: Db, digests: readonly string[]): Promise<Map<string, Need>> {
+  const { rows } = await sql<Need>`select ${NEED} from blobs b where b.sha256 = any(${digests}::text[])`.execute(db)
+  return new Map(rows.map((row) => [row.sha256, row]))
+}
+
+/** Those whose bytes were compared with their digest longest ago, and before this time. */
+export async function oldestVerified(db: Db, before: Date, limit: number): Promise<Need[]> {
+  const { rows } = await sql<Need>`
+    select ${NEED} from blobs b where b.verified_at < ${before}::timestamptz order by b.verified_at, b.sha256
+    limit ${limit}`.execute(db)
+  return rows
+}
+
+export interface Placed {
+  need: Need | null
+  /** whether a pending deletion will move or remove the bytes */
+  isPending: boolean
+  /** a record that the file belongs to */
+  record: { id: number; name: string; version: string; distribution: string } | null
+}
+
+/** What one stored file needs, and whether somebody is about to change that. */
+export async function placedNow(db: Db, sha256: string): Promise<Placed> {
+  const pending = await db
+    .selectFrom('pending_deletions')
+    .select('id')
+    .where('kind', '=', 'file')
+    .where('key', '=', sha256)
+    .limit(1)
+    .executeTakeFirst()
+  const need = (await needsOf(db, [sha256])).get(sha256) ?? null
+  const record = await db
+    .selectFrom('packages')
+    .select(['id', 'name', 'version', 'distribution'])
+    .where('sha256', '=', sha256)
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+  return { need, isPending: pending !== undefined, record: record ?? null }
+}

@@ -1,0 +1,265 @@
+// The contents of a document, independent of its format: one package with its dependencies, or everything that is offered.
+import { setImmediate as turn } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Finding } from '../../domain/finding.ts'
+import type { Capability, Distribution, Requirement } from '../../domain/package.ts'
+import { unsatisfied } from '../../formats/dependencies.ts'
+import type { Offered, PackageFormat } from '../../formats/format.ts'
+import { filesAmong } from '../../domain/packed-facts.ts'
+import { createPacer } from '../../kernel/pacer.ts'
+import { activeDecisions } from '../records/decisions.ts'
+import type { DecisionRow } from '../../store/tables.ts'
+import type { Db } from '../../store/db.ts'
+import {
+  findingPages,
+  inventoryPages,
+  inventoryRows,
+  vulnerabilityPages,
+  type InventoryRow,
+  type Provider,
+} from '../records/inventory-query.ts'
+import { edgesOf, namedIn } from './edges.ts'
+import { entryOf, latest, refOf, spdxIdOf, type SbomEntry } from './entry.ts'
+import { purlOf, type EmbeddedComponent } from './purl.ts'
+
+/** Records in memory at the same time. */
+const PAGE = 100
+/** Findings in memory at the same time; one may take some kilobytes. */
+const FINDINGS = 500
+
+export interface ContentsDeps {
+  db: Db
+  find(codename: string): Offered | null
+  /** components of other ecosystems found inside these records, by record id */
+  embedded?(rows: readonly InventoryRow[]): Promise<ReadonlyMap<number, readonly EmbeddedComponent[]>>
+}
+
+/** A requirement that no offered package satisfies; known by name only. */
+export interface Stub {
+  name: string
+  /** null when the requirement does not name a package */
+  purl: string | null
+  ref: string
+  spdxId: string
+  requirement: string
+}
+
+export interface Named {
+  ref: string
+  spdxId: string
+}
+
+export interface Vulnerability {
+  entry: SbomEntry
+  finding: Finding
+  /** decisions in force on the record, newest first */
+  decisions: readonly DecisionRow[]
+}
+
+/** Read the lists one after another, `components` first: the other lists refer only to what it returned. */
+export interface Contents {
+  /** the package of the document; null for a whole repository */
+  subject: SbomEntry | null
+  /** the distribution; null for all */
+  distribution: Distribution | null
+  components(): AsyncIterable<SbomEntry>
+  stubs: readonly Stub[]
+  /** what each component depends on */
+  dependencies(): AsyncIterable<{ entry: SbomEntry; on: readonly Named[] }>
+  vulnerabilities(): AsyncIterable<Vulnerability>
+  /** the worst finding of each vulnerability, sorted by id */
+  kinds(): AsyncIterable<Finding>
+  /** the newest time in everything read so far; null when nothing was read */
+  time(): Date | null
+}
+
+/** All offered records, or the first `limit` of them. */
+export function repositoryContents(deps: ContentsDeps, codename: string | undefined, limit = Infinity): Contents {
+  const { db } = deps
+  const filter = { distribution: codename }
+  const listed = new Set<number>()
+  let time: Date | null = null
+
+  /** The records that `components` returned, in their current state. Records added or removed since are skipped. */
+  async function* again(withFindings: boolean) {
+    if (limit !== Infinity) {
+      const rows = await inventoryRows(db, [...listed])
+      yield await entriesOf(
+        deps,
+        [...listed].flatMap((id) => rows.get(id) ?? []),
+      )
+      return
+    }
+    for await (const rows of inventoryPages(db, { ...filter, withFindings }, PAGE)) {
+      const known = rows.filter((row) => listed.has(row.id))
+      if (known.length > 0) yield await entriesOf(deps, known)
+    }
+  }
+
+  return {
+    subject: null,
+    distribution: codename === undefined ? null : (deps.find(codename)?.distribution ?? null),
+    stubs: [],
+    async *components() {
+      for await (const rows of inventoryPages(db, filter, Math.min(PAGE, limit))) {
+        for (const entry of await entriesOf(deps, rows.slice(0, limit - listed.size))) {
+          listed.add(entry.row.id)
+          time = latest(time, entry.row.imported_at, entry.row.last_scan)
+          yield entry
+        }
+        if (listed.size >= limit) return
+      }
+    },
+    async *dependencies() {
+      for await (const entries of again(false)) {
+        const edges = await edgesOf(db, entries, ({ row }) => formatOf(deps, row))
+        for (const entry of entries) {
+          const providers = edges.get(entry.row.id)?.providers ?? []
+          yield { entry, on: providers.filter(({ id }) => listed.has(id)).map((provider) => namesOf(entry, provider)) }
+        }
+      }
+    },
+    async *vulnerabilities() {
+      for await (const entries of again(true)) {
+        for await (const vulnerability of vulnerabilitiesOf(db, entries)) {
+          time = latest(time, ...vulnerability.decisions.map((decision) => decision.decided_at))
+          yield vulnerability
+        }
+      }
+    },
+    async *kinds() {
+      for await (const page of vulnerabilityPages(db, filter, FINDINGS)) {
+        await turn()
+        yield* page
+      }
+    },
+    time: () => time,
+  }
+}
+
+/** One record and the packages of its distribution that satisfy its requirements. */
+export async function packageContents(deps: ContentsDeps, id: number): Promise<Contents | null> {
+  const { db } = deps
+  const row = (await inventoryRows(db, [id])).get(id)
+  if (!row) return null
+  const [subject] = await entriesOf(deps, [row])
+  if (!subject) return null
+  const { providers, stubs } = await needsOf(deps, subject)
+  const needed: SbomEntry[] = []
+  for (let at = 0; at < providers.length; at += PAGE) {
+    const ids = providers.slice(at, at + PAGE).map((provider) => provider.id)
+    needed.push(...(await entriesOf(deps, [...(await inventoryRows(db, ids)).values()])))
+  }
+  needed.sort((a, b) => (a.ref < b.ref ? -1 : 1))
+  const decisions = (await activeDecisions(db, [id])).get(id) ?? []
+  const time = latest(
+    row.imported_at,
+    row.last_scan,
+    ...needed.map((entry) => entry.row.imported_at),
+    ...decisions.map((decision) => decision.decided_at),
+  )
+  return {
+    subject,
+    distribution: subject.distribution,
+    stubs,
+    async *components() {
+      yield subject
+      yield* needed
+    },
+    async *dependencies() {
+      yield { entry: subject, on: [...needed, ...stubs] }
+      for (const entry of needed) yield { entry, on: [] }
+    },
+    vulnerabilities: () => vulnerabilitiesOf(db, [subject]),
+    async *kinds() {
+      for await (const page of vulnerabilityPages(db, { packageId: id }, FINDINGS)) {
+        await turn()
+        yield* page
+      }
+    },
+    time: () => time,
+  }
+}
+
+async function needsOf(deps: ContentsDeps, subject: SbomEntry): Promise<{ providers: Provider[]; stubs: Stub[] }> {
+  const { row, distribution } = subject
+  const format = formatOf(deps, row)
+  const { versions } = format
+  const edges = (await edgesOf(deps.db, [subject], () => format)).get(row.id)
+  if (!edges) return { providers: [], stubs: [] }
+  // Requirements that the package itself satisfies are not edges. A package that is not offered is not a provider.
+  const foreign = unsatisfied(await ownOffers(deps.db, subject, edges.unmet), new Map(), versions)
+  const stubs: Stub[] = []
+  for (const [n, requirement] of foreign.entries()) {
+    if (n % PAGE === PAGE - 1) await turn()
+    // `rpmlib(…)` is a capability of the package manager.
+    if (!requirement.text.startsWith('rpmlib(')) stubs.push(stubOf(requirement, row, { distribution, format }))
+  }
+  return {
+    providers: edges.providers,
+    stubs: [...new Map(stubs.map((stub) => [stub.ref, stub])).values()].sort((a, b) => (a.ref < b.ref ? -1 : 1)),
+  }
+}
+
+function stubOf(requirement: Requirement, row: InventoryRow, offered: Offered): Stub {
+  const { name, text } = namedIn(requirement)
+  const ref = `${encodeURIComponent(row.distribution)}?${encodeURIComponent(text)}`
+  const purl = name === null ? null : purlOf({ name, version: null, arch: null }, offered)
+  return { name: name ?? text, purl, ref, spdxId: spdxIdOf(name ?? text, ref), requirement: text }
+}
+
+/** The capabilities of a package that match these requirements. */
+async function ownOffers(db: Db, { row }: SbomEntry, requirements: Requirement[]) {
+  const paths = requirements.flatMap(({ anyOf }) => anyOf.flatMap(({ name }) => (name.startsWith('/') ? [name] : [])))
+  const { provides, files } = await db
+    .selectFrom('blobs')
+    .select(['files', sql<Capability[] | null>`facts->'provides'`.as('provides')])
+    .where('sha256', '=', row.sha256)
+    .executeTakeFirstOrThrow()
+  return {
+    name: row.name,
+    version: row.version,
+    provides: provides ?? [],
+    requirements,
+    files: paths.length > 0 ? await filesAmong(files, new Set(paths.map((path) => path.slice(1)))) : [],
+  }
+}
+
+/** Converts a page of records and yields to the event loop: one record may have thousands of components. */
+async function entriesOf(deps: ContentsDeps, rows: readonly InventoryRow[]): Promise<SbomEntry[]> {
+  await turn()
+  const embedded = (await deps.embedded?.(rows)) ?? new Map<number, readonly EmbeddedComponent[]>()
+  const pace = createPacer()
+  const entries: SbomEntry[] = []
+  for (const row of rows) {
+    await pace()
+    // A record of a distribution that this release no longer has cannot be described.
+    const found = deps.find(row.distribution)
+    if (found) entries.push(await entryOf(row, found, embedded.get(row.id) ?? [], pace))
+  }
+  return entries
+}
+
+async function* vulnerabilitiesOf(db: Db, entries: readonly SbomEntry[]): AsyncGenerator<Vulnerability, void, void> {
+  const byId = new Map(entries.map((entry) => [entry.row.id, entry]))
+  const decisions = await activeDecisions(db, [...byId.keys()])
+  for await (const page of findingPages(db, [...byId.keys()], FINDINGS)) {
+    await turn()
+    for (const { package_id: id, finding } of page)
+      yield { entry: byId.get(id) as SbomEntry, finding, decisions: decisions.get(id) ?? [] }
+  }
+}
+
+function formatOf(deps: ContentsDeps, row: InventoryRow): PackageFormat {
+  return (deps.find(row.distribution) as { format: PackageFormat }).format
+}
+
+function namesOf(entry: SbomEntry, provider: Provider): Named {
+  const ref = refOf({
+    distribution: entry.row.distribution,
+    name: provider.package,
+    version: provider.version,
+    arch: provider.arch,
+  })
+  return { ref, spdxId: spdxIdOf(provider.package, ref) }
+}

@@ -1,0 +1,74 @@
+// Makes new records visible: their manifests and, if the gate let them pass, the index. Those that cannot be are deleted again.
+import { isProblem, Problem } from '../domain/problem.ts'
+import type { StepEvent } from '../gate/step.ts'
+import type { Offered } from '../formats/format.ts'
+import { allEnded } from '../kernel/all-ended.ts'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
+import { isStorageFull } from '../kernel/files.ts'
+import type { Publisher } from '../publish/publisher.ts'
+import { deleteRecords } from './records/delete-records.ts'
+import type { AuditLog } from '../audit/log.ts'
+import type { Db } from '../store/db.ts'
+import type { Manifests } from './records/manifests.ts'
+import type { PackageRow } from '../store/tables.ts'
+import type { FormatRegistry } from './identify.ts'
+import { namesOf } from './new-record.ts'
+
+/** @throws Problem('publication_failed'), or what the publisher or the disk reported; no record remains then */
+export type PublishRecords = (rows: readonly PackageRow[], progress: (event: StepEvent) => void) => Promise<void>
+
+export function createPublishRecords(deps: {
+  db: Db
+  audit: AuditLog
+  manifests: Manifests
+  publisher: Publisher
+  registry: FormatRegistry
+  checkpoint: Checkpoint
+  /** removes manifests and bytes of deleted records */
+  clean(): Promise<void>
+}): PublishRecords {
+  const { manifests, publisher, checkpoint } = deps
+
+  /** Nothing was acknowledged, so no record may remain. */
+  async function deleteUnpublished(rows: readonly PackageRow[], cause: unknown): Promise<never> {
+    const ids = rows.map((row) => row.id)
+    await deleteRecords(deps.db, deps.audit, ids, {
+      offeredOf: (record) => deps.registry.find(record.distribution) as Offered,
+      manifestKey: manifests.key,
+      auditOf: (row) => ({
+        ...namesOf(row),
+        action: 'PUBLISH_FAILURE',
+        result: 'FAILURE',
+        user: row.imported_by,
+        outcome: 'publication_failed',
+      }),
+    })
+    // Whatever fails here is done by the next recovery.
+    for (const codename of servedIn(rows)) await publisher.converge(codename).catch(() => {})
+    await deps.clean().catch(() => {})
+    if (isProblem(cause) || isStorageFull(cause)) throw cause
+    throw new Problem('publication_failed', 'the package could not be published; nothing was stored', {}, { cause })
+  }
+
+  return async (rows, progress) => {
+    const codenames = servedIn(rows)
+    const isPublished = codenames.length > 0
+    if (isPublished) progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
+    try {
+      // First: on a full disk a package without a manifest must not become visible, for then it could not be taken back.
+      await manifests.write(rows.map((row) => row.id))
+      checkpoint('manifest-written')
+      // All have ended before the records are deleted.
+      await allEnded(codenames.map((codename) => publisher.converge(codename)))
+    } catch (cause) {
+      await deleteUnpublished(rows, cause)
+    }
+    progress({ name: 'manifest', label: 'Manifest', status: 'done', message: 'written', detail: null })
+    if (isPublished)
+      progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
+  }
+}
+
+const servedIn = (rows: readonly PackageRow[]) => [
+  ...new Set(rows.filter((row) => row.served).map((row) => row.distribution)),
+]

@@ -1,0 +1,28 @@
+// What else is stored about the findings of a record: those of another version, and decisions about the same advisories.
+import { sql } from 'kysely'
+import type { Severity } from '../../domain/finding.ts'
+import type { Db } from '../../store/db.ts'
+import type { DecisionRow } from '../../store/tables.ts'
+
+/** Advisories of a record that are looked up. */
+const MOST_LOOKED_UP = 500
+
+export async function findingIds(db: Db, packageId: number): Promise<{ id: string; severity: Severity }[]> {
+  return db.selectFrom('findings').select(['cve as id', 'severity']).where('package_id', '=', packageId).execute()
+}
+
+/** The last decisions about a record, and about any package with one of these advisories. */
+export async function pastDecisions(
+  db: Db,
+  { id, cves, limit }: { id: number; cves: readonly string[]; limit: number },
+): Promise<DecisionRow[]> {
+  const looked = cves.slice(0, MOST_LOOKED_UP)
+  const about = sql<DecisionRow>`
+    select * from (
+      (select * from decisions where package_id = ${id}::bigint order by id desc limit ${limit})
+      union
+      (select * from decisions where jsonb_path_query_array(covers, '$[*].id') ?| ${looked}::text[]
+        order by id desc limit ${limit})
+    ) found order by id desc limit ${limit}`
+  return (await about.execute(db)).rows
+}

@@ -1,0 +1,264 @@
+// Manifests: one JSON file for each record, from which its rows can be rebuilt without the database.
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { sql, type Selectable } from 'kysely'
+import type { PackageFacts } from '../../domain/package.ts'
+import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../../kernel/files.ts'
+import { entriesBelow } from '../../kernel/files-below.ts'
+import { allEnded } from '../../kernel/all-ended.ts'
+import { createBatches, type BatchOutcome } from '../../kernel/batches.ts'
+import type { Db } from '../../store/db.ts'
+import { LASTING_COLUMNS } from '../../store/files/blob-query.ts'
+import { decisionsOf } from './decisions.ts'
+import type { BlobRow, DecisionRow, PackagesTable, ReviewsTable } from '../../store/tables.ts'
+import type { Paths } from '../../store/paths.ts'
+
+/** The record without the columns that have a meaning in one database only. */
+type RecordPart = Omit<Selectable<PackagesTable>, 'id' | 'changes' | 'manifest_changes'>
+type ReviewPart = Omit<Selectable<ReviewsTable>, 'package_id'>
+
+export interface Manifest {
+  schema: 2
+  record: RecordPart
+  /** null when people never had to do with it */
+  review: ReviewPart | null
+  /** null while it is not offered */
+  offer: { from_revision: number } | null
+  /** all decisions about it, oldest first */
+  decisions: DecisionRow[]
+  blob: Omit<BlobRow, 'facts' | 'files'> & { facts: PackageFacts; files: string }
+}
+
+/** As a query returns it, with the facts as text. */
+type StoredBlob = Omit<BlobRow, 'facts'> & { facts: string }
+
+type Row = Selectable<PackagesTable>
+
+const DONE: BatchOutcome<void> = { value: undefined }
+/** A manifest may hold 400 kB of file names. */
+const MOST_TOGETHER = 50
+
+export interface Manifests {
+  /** path below `manifests/`; the same for the same record */
+  key(record: { distribution: string; name: string; version: string; arch: string }): string
+  /** Writes the manifests of these records and marks them as written. */
+  write(ids: readonly number[]): Promise<void>
+  /** Writes the manifests that a crash left unwritten. @returns their number */
+  catchUp(): Promise<number>
+  has(key: string): Promise<boolean>
+  remove(key: string): Promise<void>
+  /** the package names that a key may belong to: name, version and architecture may contain the separator */
+  namesIn(key: string): string[]
+  /** Removes unfinished manifests that are older than this. */
+  removeUnfinished(olderThan: Date): Promise<void>
+  /** @returns null for one that is missing or cannot be parsed */
+  read(key: string): Promise<Manifest | null>
+  /** all manifests on disk; null for one that cannot be parsed */
+  all(): AsyncIterable<{ key: string; manifest: Manifest | null }>
+}
+
+export function createManifests(db: Db, paths: Paths): Manifests {
+  const key: Manifests['key'] = (record) =>
+    join(
+      record.distribution,
+      escaped(record.name.slice(0, 1)),
+      escaped(`${record.name}_${record.version}_${record.arch}`) + '.json',
+    )
+
+  const writeOne = createBatches(writeTogether, MOST_TOGETHER)
+
+  async function writeTogether(ids: number[]): Promise<BatchOutcome<void>[]> {
+    const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
+    if (rows.length === 0) return ids.map(() => DONE)
+    const reviews = await db.selectFrom('reviews').selectAll().where('package_id', 'in', ids).execute()
+    const offers = await db
+      .selectFrom('offers')
+      .select(['package_id', 'from_revision'])
+      .where('package_id', 'in', ids)
+      .where('until_revision', 'is', null)
+      .execute()
+    const blobs = await db
+      .selectFrom('blobs')
+      .select(LASTING_COLUMNS)
+      .select(sql<string>`facts::text`.as('facts'))
+      .where(
+        'sha256',
+        'in',
+        rows.map((row) => row.sha256),
+      )
+      .execute()
+    const decisions = await decisionsOf(db, ids)
+    const written: Row[] = []
+    const failed = new Map<number, unknown>()
+    await Promise.all(
+      rows.map(async (row) => {
+        const blob = blobs.find(({ sha256 }) => sha256 === row.sha256)
+        // The record and its bytes were deleted meanwhile.
+        if (!blob) return
+        try {
+          await writeFileOf(row, blob, {
+            review: withoutId(reviews.find(({ package_id: id }) => id === row.id)),
+            offer: withoutId(offers.find(({ package_id: id }) => id === row.id)),
+            decisions: decisions.filter((decision) => decision.package_id === row.id),
+          })
+          written.push(row)
+        } catch (error) {
+          failed.set(row.id, error)
+        }
+      }),
+    )
+    await Promise.all([...new Set(written.map(directoryOf))].map(fsyncPath))
+    const changed = await noteWritten(written)
+    const again = changed.length > 0 ? await writeTogether(changed) : []
+    again.forEach((outcome, index) => 'error' in outcome && failed.set(changed[index] as number, outcome.error))
+    return ids.map((id) => (failed.has(id) ? { error: failed.get(id) } : DONE))
+  }
+
+  const directoryOf = (row: Row) => dirname(join(paths.manifests, key(row)))
+
+  async function writeFileOf(
+    row: Row,
+    stored: StoredBlob,
+    rest: Pick<Manifest, 'review' | 'offer' | 'decisions'>,
+  ): Promise<void> {
+    const { id: _id, changes: _changes, manifest_changes: _written, ...record } = row
+    const { facts, files, ...blob } = stored
+    const manifest: Omit<Manifest, 'blob'> & { blob: Omit<Manifest['blob'], 'facts'> } = {
+      schema: 2,
+      record,
+      ...rest,
+      blob: { ...blob, files: Buffer.from(files).toString('base64') },
+    }
+    // The facts stay text: those of the largest package take 100 ms to parse and as long to write.
+    const text = `${JSON.stringify(manifest).slice(0, -'}}'.length)},"facts":${facts}}}`
+    await ensureDirectory(directoryOf(row), 0o700)
+    await exchangeFile(join(paths.manifests, key(row)), text, 0o600)
+  }
+
+  /**
+   * @returns ids of those that changed since they were read. Another process may have written a newer manifest before the older
+   *   one of this process took its place, so they are written again, whoever notes it.
+   */
+  async function noteWritten(rows: readonly Row[]): Promise<number[]> {
+    if (rows.length === 0) return []
+    const ids = rows.map((row) => row.id)
+    const existing = await sql<{ id: number; changes: number }>`with noted as (
+        update packages set manifest_changes = w.changes
+        from unnest(${ids}::bigint[], ${rows.map((row) => row.changes)}::int[]) as w (id, changes)
+        where packages.id = w.id and packages.manifest_changes < w.changes
+      ) select id, changes from packages where id = any(${ids}::bigint[])`.execute(db)
+    const present = new Map(existing.rows.map(({ id, changes }) => [id, changes]))
+    // Deleted meanwhile: its manifest may have been removed before it was written here.
+    const gone = rows.filter((row) => !present.has(row.id))
+    if (gone.length > 0)
+      await db
+        .insertInto('pending_deletions')
+        .values(gone.map((row) => ({ kind: 'manifest' as const, key: key(row) })))
+        .execute()
+    return rows.filter(({ id, changes }) => (present.get(id) ?? changes) > changes).map(({ id }) => id)
+  }
+
+  async function write(ids: readonly number[]): Promise<void> {
+    await allEnded(ids.map(writeOne))
+  }
+
+  return {
+    key,
+    write,
+    async catchUp() {
+      let written = 0
+      for (;;) {
+        const rows = await db
+          .selectFrom('packages')
+          .select('id')
+          .whereRef('manifest_changes', '<', 'changes')
+          .orderBy('id')
+          .limit(100)
+          .execute()
+        if (rows.length === 0) return written
+        await write(rows.map((row) => row.id))
+        written += rows.length
+      }
+    },
+    has: (name) => exists(join(paths.manifests, name)),
+    remove: (name) => rm(join(paths.manifests, name), { force: true }),
+    namesIn(name) {
+      const parts = decodeURIComponent(basename(name, '.json')).split('_')
+      return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join('_'))
+    },
+    async removeUnfinished(olderThan) {
+      for await (const entry of entriesBelow(paths.manifests)) {
+        if (!entry.isFile() || !/^\..*\.tmp$/.test(entry.name)) continue
+        const path = join(entry.parentPath, entry.name)
+        const info = await stat(path).catch(() => null)
+        if (info && info.mtime < olderThan) await rm(path, { force: true })
+      }
+    },
+    read: (name) => parse(join(paths.manifests, name)),
+    async *all() {
+      for (const distribution of await listed(paths.manifests)) {
+        for (const letter of await listed(join(paths.manifests, distribution))) {
+          for (const file of await listed(join(paths.manifests, distribution, letter))) {
+            if (!file.endsWith('.json')) continue
+            const name = join(distribution, letter, file)
+            yield { key: name, manifest: await parse(join(paths.manifests, name)) }
+          }
+        }
+      }
+    },
+  }
+}
+
+function withoutId<T extends { package_id: number }>(row: T | undefined): Omit<T, 'package_id'> | null {
+  if (!row) return null
+  const { package_id: _id, ...rest } = row
+  return rest
+}
+
+/** Escapes only what a file name cannot contain: `encodeURIComponent` would turn each `+` into three bytes, too many for some names. */
+function escaped(text: string): string {
+  return text.replace(/[%/\\\0-\x1f\x7f]/g, encodeURIComponent)
+}
+
+async function listed(directory: string): Promise<string[]> {
+  try {
+    return (await readdir(directory)).filter((name) => !name.startsWith('.')).sort()
+  } catch (error) {
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return []
+    throw error
+  }
+}
+
+/** What a file may hold before it is checked. */
+type Read = { schema?: unknown; record?: { name?: unknown }; blob?: { sha256?: unknown } }
+
+async function parse(path: string): Promise<Manifest | null> {
+  try {
+    const manifest = JSON.parse(await readFile(path, 'utf8'), revive) as Read | null
+    return manifest?.schema === 2 &&
+      typeof manifest.record?.name === 'string' &&
+      typeof manifest.blob?.sha256 === 'string'
+      ? (manifest as Manifest)
+      : null
+  } catch {
+    return null
+  }
+}
+
+const DATES = new Set([
+  'imported_at',
+  'last_scan',
+  'quarantined_at',
+  'created_at',
+  'review_since',
+  'review_due_at',
+  'overdue_noted_at',
+  'decided_at',
+  'expires_at',
+  'assigned_at',
+  'resolved_at',
+])
+
+function revive(key: string, value: unknown): unknown {
+  return DATES.has(key) && typeof value === 'string' ? new Date(value) : value
+}

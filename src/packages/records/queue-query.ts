@@ -1,0 +1,78 @@
+// The review queue: records under review by filter and order. Every query reads records under review only.
+import { sql, type RawBuilder } from 'kysely'
+import { looksLikeAdvisory } from '../../domain/advisory-id.ts'
+import type { Severity } from '../../domain/finding.ts'
+import type { HeldReason } from '../../domain/status.ts'
+import type { Db } from '../../store/db.ts'
+import { containing, prefixOf, upperPrefixOf } from '../../store/records/search-text.ts'
+import { all, countPackages, masked, numberOf, offset, type At } from './review-query.ts'
+
+export interface QueueFilter {
+  /** part of the name; or the beginning of an advisory's id, for records with such a finding */
+  q?: string | undefined
+  /** has at least one finding of one of these */
+  severities?: readonly Severity[] | undefined
+  distribution?: string | undefined
+  reasons?: readonly HeldReason[] | undefined
+  /** whether a finding is known to be exploited */
+  kev?: boolean | undefined
+  /** whether a finding has a fix */
+  fix?: boolean | undefined
+}
+
+export const QUEUE_SORTS = ['due', 'worst', 'kev', 'epss', 'since'] as const
+export type QueueSort = (typeof QUEUE_SORTS)[number]
+
+const KNOWN_EXPLOITED = sql`exists (select from findings f where f.package_id = p.id and f.in_kev)`
+
+/** The rest of each order makes it total, so that no record is on two pages. */
+const ORDERS: Record<QueueSort, RawBuilder<unknown>> = {
+  due: sql`p.review_due_at, p.risk desc, p.id`,
+  worst: sql`p.risk desc, p.review_due_at, p.id`,
+  kev: sql`${KNOWN_EXPLOITED} desc, p.risk desc, p.review_due_at, p.id`,
+  epss: sql`(select max(f.epss) from findings f where f.package_id = p.id and f.epss is not null) desc nulls last, p.risk desc, p.id`,
+  since: sql`(select r.review_since from reviews r where r.package_id = p.id) nulls last, p.id`,
+}
+
+/**
+ * One page of the records under review.
+ * @returns `matching`: how many the filter leaves; `review` and `blocked`: all under review, and all that were blocked
+ */
+export async function queuePage(
+  db: Db,
+  filter: QueueFilter,
+  sort: QueueSort,
+  at: At,
+): Promise<{ ids: number[]; matching: number; review: number; blocked: number }> {
+  const conditions = conditionsOf(filter)
+  const where = all([sql`p.status = 'pending_review'`, ...conditions])
+  const page = await sql<{ id: number }>`select p.id from packages p where ${where}
+    order by ${ORDERS[sort]} limit ${at.perPage} offset ${offset(at)}`.execute(db)
+  const review = await countPackages(db, sql`status = 'pending_review'`)
+  const matching =
+    conditions.length === 0
+      ? review
+      : numberOf(await sql<{ n: number }>`select count(*)::int as n from packages p where ${where}`.execute(db))
+  const blocked = await countPackages(db, sql`status = 'quarantined' and cve_status = 'blocked'`)
+  return { ids: page.rows.map((row) => row.id), matching, review, blocked }
+}
+
+function conditionsOf({ q, severities, distribution, reasons, kev, fix }: QueueFilter): RawBuilder<unknown>[] {
+  const is = (wanted: boolean, condition: RawBuilder<unknown>) => (wanted ? condition : sql`not ${condition}`)
+  const fixed = sql`exists (select from findings f where f.package_id = p.id and f.fix_state = 'fixed')`
+  return [
+    ...(q === undefined ? [] : [matches(q)]),
+    ...(severities ? [sql`p.severities & ${sql.lit(masked(severities))} <> 0`] : []),
+    ...(distribution === undefined ? [] : [sql`p.distribution = ${distribution}`]),
+    ...(reasons ? [sql`p.held_reason in (${sql.join([...reasons])})`] : []),
+    ...(kev === undefined ? [] : [is(kev, KNOWN_EXPLOITED)]),
+    ...(fix === undefined ? [] : [is(fix, fixed)]),
+  ]
+}
+
+function matches(q: string): RawBuilder<unknown> {
+  return looksLikeAdvisory(q)
+    ? sql`(exists (select from findings f where f.package_id = p.id and f.cve like ${prefixOf(q)})
+        or exists (select from finding_names n where n.package_id = p.id and n.name like ${upperPrefixOf(q)}))`
+    : sql`lower(p.name) like ${containing(q)}`
+}
