@@ -1,6 +1,6 @@
 // Completion for bash, zsh and fish, made from the table of commands.
 import { GLOBAL_FLAGS, type Argument, type Command, type Flag } from './command.ts'
-import { GROUPS } from './table.ts'
+import { GROUPS } from './groups.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]

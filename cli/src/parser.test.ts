@@ -1,7 +1,8 @@
 // The parser, and what a stranger reads in the help of each command.
 import { expect, test } from 'vitest'
 import { parse, withBareFlags } from './parser.ts'
-import { GROUPS, TABLE } from './table.ts'
+import { GROUPS } from './groups.ts'
+import { TABLE } from './table.ts'
 
 function parsed(...argv: string[]) {
   let text = ''

@@ -2,7 +2,7 @@
 import { Argument as ParserArgument, Command as Parser, CommanderError, Option } from 'commander'
 import { GLOBAL_FLAGS, type Argument, type Command, type Flag } from './command.ts'
 import { EXIT_TEXTS } from './exits.ts'
-import { GROUPS } from './table.ts'
+import { GROUPS } from './groups.ts'
 
 export interface Parsed {
   command: Command

@@ -13,16 +13,6 @@ import { sessionCommands } from './commands/session.ts'
 import { tokenCommands } from './commands/tokens.ts'
 import { uploadCommands } from './commands/upload.ts'
 
-/** Words that begin several commands. */
-export const GROUPS: Record<string, string> = {
-  review: 'Decide about packages that are held',
-  import: 'Bring packages in from repositories of others',
-  dist: 'The distributions',
-  token: 'API tokens of people and CI',
-  audit: 'The audit log: read, export, verify',
-  backup: 'Backups of the whole service',
-}
-
 export const TABLE: readonly Command[] = [
   ...sessionCommands,
   ...uploadCommands,
@@ -35,5 +25,5 @@ export const TABLE: readonly Command[] = [
   ...auditCommands,
   ...backupCommands,
   ...logCommands,
-  ...apiCommands,
+  ...apiCommands(() => TABLE),
 ]

@@ -4,6 +4,7 @@ import type { ServerEvent } from './events.ts'
 import { followEvents, type EventsOptions } from './follow.ts'
 import type { Operations } from './operations.ts'
 import { answeredProblem, localProblem, thrownProblem, type Result } from './problem.ts'
+import type { Opened, Transport } from './transport.ts'
 import { sendUpload, type UploadAnswer, type UploadOptions } from './upload.ts'
 
 /** `METHOD /path`, as the API declares it, without `/api/v1`. */
@@ -28,8 +29,6 @@ export type Call<E extends Endpoint> = Part<'params', Operations[E]['params']> &
   Part<'query', Operations[E]['query']> &
   Part<'body', Operations[E]['body']> &
   CallOptions
-
-export type Opened = Result<Response>
 
 type Arguments<E extends Endpoint> = object extends Call<E> ? [call?: Call<E>] : [call: Call<E>]
 
@@ -66,13 +65,6 @@ export interface Client {
   events(path: string, options?: EventsOptions): AsyncGenerator<Result<ServerEvent>>
   /** Sends a package file, with progress. */
   upload(options: UploadOptions): Promise<Result<UploadAnswer>>
-}
-
-/** What the other parts of the client send requests with. */
-export interface Transport {
-  /** One try. Redirects are not followed: they would carry the credential elsewhere, or make a GET of a POST. */
-  send(method: string, path: string, init: RequestInit & { duplex?: 'half' }): Promise<Opened>
-  deps: AttemptDeps
 }
 
 const SAFE = new Set(['GET', 'HEAD', 'PUT', 'DELETE'])

@@ -1,6 +1,6 @@
 // Follows a stream of events across connections.
 import { delayBefore, sleep } from './attempts.ts'
-import type { Transport } from './client.ts'
+import type { Transport } from './transport.ts'
 import { createEventParser, textOf, type ServerEvent } from './events.ts'
 import { localProblem, thrownProblem, type Problem, type Result } from './problem.ts'
 

@@ -1,6 +1,7 @@
 // What the package offers.
 export { createClient } from './client.ts'
-export type { Call, CallOptions, Client, ClientOptions, Endpoint, AnswerOf, Opened } from './client.ts'
+export type { Call, CallOptions, Client, ClientOptions, Endpoint, AnswerOf } from './client.ts'
+export type { Opened } from './transport.ts'
 export type { EventsOptions } from './follow.ts'
 export type { ServerEvent } from './events.ts'
 export type { FileSource } from './multipart.ts'

@@ -1,6 +1,6 @@
 // Sends a package file and follows its way through the gate.
 import { attempts } from './attempts.ts'
-import type { Transport } from './client.ts'
+import type { Transport } from './transport.ts'
 import { createEventParser, textOf } from './events.ts'
 import { streamedForm, type FileSource } from './multipart.ts'
 import type { Operations } from './operations.ts'

@@ -4,30 +4,14 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  type AnyRoute,
   type SearchSchemaInput,
 } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
-import type { Access } from '../../src/domain/roles.ts'
 import { Broken } from './app/broken.tsx'
+import type { PageFacts } from './app/navigation.ts'
 import { NotFound } from './app/not-found.tsx'
 import { Root } from './app/root.tsx'
 import { flag, number, oneOf, pageSize, search, text } from './search.ts'
-
-export interface PageFacts {
-  title: string
-  /** null: for everybody, also without a session */
-  access: Access | null
-  /** keys after `g` that open the page */
-  keys?: string
-  group?: 'work' | 'look' | 'run'
-}
-
-declare module '@tanstack/react-router' {
-  interface StaticDataRouteOption {
-    page?: PageFacts
-  }
-}
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound })
 
@@ -81,16 +65,6 @@ const routes = [
   route('/oidc-callback', { title: 'Signing in', access: null }, search({ code: text, state: text, error: text }), () => import('./pages/auth/oidc-callback.tsx')),
   route('/setup', { title: 'Set up', access: null }, none, () => import('./pages/setup/setup.tsx')),
 ] as const
-
-export interface NavigationEntry extends PageFacts {
-  path: string
-}
-
-/** The pages of the navigation, in order. */
-export const navigation: readonly NavigationEntry[] = (routes as readonly AnyRoute[]).flatMap((one) => {
-  const { staticData, path } = one.options as { staticData?: { page?: PageFacts }; path?: string }
-  return staticData?.page?.group ? [{ path: String(path), ...staticData.page }] : []
-})
 
 export const router = createRouter({
   routeTree: root.addChildren(routes),

@@ -6,7 +6,6 @@ import { EXITS } from '../exits.ts'
 import { need, usage } from '../failure.ts'
 import { manualPage, reference } from '../manual.ts'
 import { save } from '../save.ts'
-import { TABLE } from '../table.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
@@ -57,7 +56,8 @@ async function inputOf(file: string, { terminal }: Context): Promise<unknown> {
   }
 }
 
-export const apiCommands: readonly Command[] = [
+/** @param table of all commands, these among them */
+export const apiCommands = (table: () => readonly Command[]): readonly Command[] => [
   {
     name: 'api',
     summary: 'Call any endpoint of the API, and print its answer',
@@ -88,7 +88,7 @@ export const apiCommands: readonly Command[] = [
       'bash: eval "$(gatehouse completion bash)" in ~/.bashrc. zsh: the same with zsh, after compinit, in ~/.zshrc. fish: gatehouse completion fish > ~/.config/fish/completions/gatehouse.fish',
     arguments: [{ name: 'SHELL', choices: SHELLS, summary: 'bash, zsh or fish' }],
     run: async ({ terminal }, given) => {
-      terminal.print(completionScript(must(given, 'SHELL') as Shell, TABLE).trimEnd())
+      terminal.print(completionScript(must(given, 'SHELL') as Shell, table()).trimEnd())
       return EXITS.done
     },
   },
@@ -97,7 +97,7 @@ export const apiCommands: readonly Command[] = [
     summary: 'Print the manual page',
     examples: [['read it', 'man | man -l -']],
     run: async ({ terminal, version }) => {
-      terminal.print(manualPage(TABLE, version).trimEnd())
+      terminal.print(manualPage(table(), version).trimEnd())
       return EXITS.done
     },
   },
@@ -106,7 +106,7 @@ export const apiCommands: readonly Command[] = [
     summary: 'Print the reference of docs/cli.md',
     hidden: true,
     run: async ({ terminal }) => {
-      terminal.print(reference(TABLE).trimEnd())
+      terminal.print(reference(table()).trimEnd())
       return EXITS.done
     },
   },

@@ -7,9 +7,9 @@ import { useState } from 'react'
 import { looksLikeAdvisory } from '../../../src/domain/advisory-id.ts'
 import { mayAccess } from '../../../src/domain/roles.ts'
 import { read } from '../api/api.ts'
-import { navigation } from '../routes.tsx'
 import { useSession } from '../session/session.ts'
-import { useOffered } from './actions.ts'
+import { useOffered } from '../parts/actions.ts'
+import { useNavigation } from './navigation.ts'
 
 export default function Palette() {
   const [query, setQuery] = useState('')
@@ -25,7 +25,7 @@ export default function Palette() {
   const actions: SpotlightActionData[] = useOffered()
     .filter(({ label }) => label.toLowerCase().includes(query.trim().toLowerCase()))
     .map(({ label, keys, run }) => ({ id: `action ${keys}`, label, description: keys, onClick: run }))
-  const pages: SpotlightActionData[] = navigation
+  const pages: SpotlightActionData[] = useNavigation()
     .filter(
       ({ access, title }) =>
         role && access && mayAccess(role, access) && title.toLowerCase().includes(query.trim().toLowerCase()),

@@ -9,8 +9,8 @@ import { Failure } from '../parts/answer.tsx'
 import { Page } from '../parts/page.tsx'
 import { keepAlive } from '../session/keep-alive.ts'
 import { onSessionEnd } from '../session/renewal.ts'
-import type { PageFacts } from '../routes.tsx'
 import { sessionQuery } from '../session/session.ts'
+import type { PageFacts } from './navigation.ts'
 import { Shell } from './shell.tsx'
 
 export function Root() {

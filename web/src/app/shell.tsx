@@ -21,11 +21,11 @@ import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'rea
 import { mayAccess } from '../../../src/domain/roles.ts'
 import { read } from '../api/api.ts'
 import { useConnection } from '../api/live.ts'
-import { navigation } from '../routes.tsx'
 import { signOut } from '../session/keep-alive.ts'
 import { useSession } from '../session/session.ts'
-import { focusTitle, Shown } from './arrival.ts'
-import { useGoKeys } from './keys.ts'
+import { focusTitle, Shown } from '../parts/arrival.ts'
+import { useGoKeys } from './go-keys.ts'
+import { useNavigation } from './navigation.ts'
 
 const Palette = lazy(() => import('./palette.tsx'))
 
@@ -44,7 +44,7 @@ export function Shell({ children }: { children: ReactNode }) {
 
   const summary = useQuery({ ...read('GET /dashboard/summary'), enabled: user !== undefined })
   const waiting = summary.data?.pending_reviews ?? 0
-  const allowed = navigation.filter(({ access }) => user && access && mayAccess(user.role, access))
+  const allowed = useNavigation().filter(({ access }) => user && access && mayAccess(user.role, access))
 
   return (
     <AppShell

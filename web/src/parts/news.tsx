@@ -1,6 +1,6 @@
 // Says that a list has changed. Rows never move under the cursor by themselves.
 import { Button, Kbd } from '@mantine/core'
-import { keysAreOn } from '../app/keys.ts'
+import { keysAreOn } from './keys.ts'
 
 export function News({ count, show }: { count: number; show: () => void }) {
   return (

@@ -1,7 +1,7 @@
 // The frame of a page: its title, what belongs beside it, and the document's title.
 import { Group, Text, Title } from '@mantine/core'
 import { useEffect, type ReactNode } from 'react'
-import { useArrival } from '../app/arrival.ts'
+import { useArrival } from './arrival.ts'
 
 export function Page({
   title,

@@ -7,7 +7,7 @@ import { Empty, Failure } from '../../parts/answer.tsx'
 import { Mark, SeverityMark, Toned } from '../../parts/marks.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { useMay } from '../../session/session.ts'
-import type { PackageRecord } from './package.tsx'
+import type { PackageRecord } from './record.ts'
 
 export type Finding = NonNullable<PackageRecord['cve_results']>[number]
 const ACTION_ORDER = ['block', 'review', 'warn', 'allow']

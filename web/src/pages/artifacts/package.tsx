@@ -3,7 +3,7 @@ import { Button, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { linkTo, read, type Answered } from '../../api/api.ts'
+import { linkTo, read } from '../../api/api.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Status } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -15,12 +15,11 @@ import { DeleteVersion } from './delete.tsx'
 import { Install } from './install.tsx'
 import { Matrix } from './matrix.tsx'
 import { Promote } from './promote.tsx'
+import type { Detail, PackageRecord } from './record.ts'
 import { RecordTabs } from './tabs.tsx'
 import { Verdicts } from './verdicts.tsx'
 
 const route = getRouteApi('/packages/$name')
-export type Detail = Answered<'GET /artifacts/{name}'>
-export type PackageRecord = Detail['versions'][number]
 
 export default function Package() {
   const { name } = route.useParams()

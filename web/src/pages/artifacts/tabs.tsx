@@ -7,7 +7,7 @@ import { Dependants } from './dependants.tsx'
 import { Dependencies } from './dependencies.tsx'
 import { Files } from './files.tsx'
 import { FindingsTable } from './findings.tsx'
-import type { Detail, PackageRecord } from './package.tsx'
+import type { Detail, PackageRecord } from './record.ts'
 import { saw } from './verdicts.tsx'
 
 const route = getRouteApi('/packages/$name')

@@ -3,7 +3,7 @@ import { Text } from '@mantine/core'
 import { Toned } from '../../parts/marks.tsx'
 import { utcDay } from '../../parts/when.tsx'
 import { count, STEPS, type Tone } from '../../parts/words.ts'
-import type { PackageRecord } from './package.tsx'
+import type { PackageRecord } from './record.ts'
 
 type Step = PackageRecord['validation_steps'][number]
 

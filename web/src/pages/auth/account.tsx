@@ -14,7 +14,7 @@ import {
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/api.ts'
-import { keysAreOn, setKeys } from '../../app/keys.ts'
+import { keysAreOn, setKeys } from '../../parts/keys.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'

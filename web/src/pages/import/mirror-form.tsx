@@ -6,9 +6,9 @@ import { call, type Answered } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { useDistributions } from '../../parts/distributions.ts'
 import { Form } from '../../parts/form.tsx'
-import type { ListedMirror } from './mirrors.tsx'
 import { Plan } from './mirror-plan.tsx'
 
+export type ListedMirror = Answered<'GET /import/mirror/sources'>['sources'][number]
 type Mirror = Answered<'GET /import/mirror/sources/{id}'>
 
 interface MirrorFormProps {

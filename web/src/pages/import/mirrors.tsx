@@ -3,21 +3,20 @@ import { Button, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { read, type Answered } from '../../api/api.ts'
+import { read } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMay } from '../../session/session.ts'
-import { MirrorForm } from './mirror-form.tsx'
+import { MirrorForm, type ListedMirror } from './mirror-form.tsx'
 import { MirrorPanel } from './mirror-panel.tsx'
 import { JobState } from './mirror-run.tsx'
 import { DailyRun } from './schedule.tsx'
 import { selectionInWords } from './selection-words.ts'
 
 const route = getRouteApi('/import')
-export type ListedMirror = Answered<'GET /import/mirror/sources'>['sources'][number]
 
 export function Mirrors() {
   const { source: open } = route.useSearch()

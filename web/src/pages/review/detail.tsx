@@ -4,7 +4,7 @@ import { useIsMutating, useMutation, useQuery, useQueryClient } from '@tanstack/
 import { Link } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { call } from '../../api/api.ts'
-import { useKeys } from '../../app/keys.ts'
+import { useKeys } from '../../parts/keys.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Mark, Status, Toned } from '../../parts/marks.tsx'
 import { Section } from '../../parts/page.tsx'

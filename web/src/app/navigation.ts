@@ -1,0 +1,36 @@
+// What the frame knows of each page. The pages themselves are declared in routes.tsx.
+import { useRouter, type AnyRoute } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import type { Access } from '../../../src/domain/roles.ts'
+
+export interface PageFacts {
+  title: string
+  /** null: for everybody, also without a session */
+  access: Access | null
+  /** keys after `g` that open the page */
+  keys?: string
+  group?: 'work' | 'look' | 'run'
+}
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    page?: PageFacts
+  }
+}
+
+export interface NavigationEntry extends PageFacts {
+  path: string
+}
+
+/** The pages of the navigation, in order. */
+export function useNavigation(): readonly NavigationEntry[] {
+  const { routeTree } = useRouter()
+  return useMemo(
+    () =>
+      (routeTree.children as readonly AnyRoute[]).flatMap(({ options }) => {
+        const { staticData, path } = options as { staticData?: { page?: PageFacts }; path?: string }
+        return staticData?.page?.group ? [{ path: String(path), ...staticData.page }] : []
+      }),
+    [routeTree],
+  )
+}

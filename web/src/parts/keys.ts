@@ -1,0 +1,30 @@
+// Single keys. They sleep in fields and dialogs, with modifiers, and when a person switched them off (WCAG 2.1.4).
+import { useEffect, useRef } from 'react'
+
+const STORED = 'gatehouse-keys'
+
+export const keysAreOn = () => localStorage.getItem(STORED) !== 'off'
+export const setKeys = (on: boolean) => (on ? localStorage.removeItem(STORED) : localStorage.setItem(STORED, 'off'))
+
+/** Whether a key press belongs to what the person types or to a dialog. */
+export function isTyping({ target }: Event): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  return target.isContentEditable || target.closest('input, textarea, select, [role="dialog"], [role="menu"]') !== null
+}
+
+/** Calls the handler of a single key. `bindings` may change with every render. */
+export function useKeys(bindings: Readonly<Record<string, () => void>>): void {
+  const current = useRef(bindings)
+  current.current = bindings
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return
+      const run = current.current[event.key]
+      if (!run) return
+      event.preventDefault()
+      run()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
+}
