@@ -1,7 +1,7 @@
 // The API, through the typed client, with the session of the console. Errors are thrown as `ApiError`.
 import { queryOptions, type QueryKey } from '@tanstack/react-query'
 import { createClient, type AnswerOf, type Call, type Endpoint, type Result } from '../../../client/src/index.ts'
-import { withSession } from '../session/renewal.ts'
+import { withSession } from './renewal.ts'
 import { ApiError } from './problem.ts'
 import { isAboutSame } from './about-same.ts'
 

@@ -1,6 +1,6 @@
 // Keeps the session of somebody who works, and ends it in all tabs at once.
 import type { QueryClient } from '@tanstack/react-query'
-import { alone } from './renewal.ts'
+import { alone } from '../api/renewal.ts'
 import { session, sessionQuery, type Session } from './session.ts'
 
 /** Part of the life of a JWT after which it is exchanged. */

@@ -10,7 +10,7 @@ import { Section } from '../../parts/page.tsx'
 import { utcDay } from '../../parts/when.tsx'
 import { SEVERITIES, SEVERITY_COLORS } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
-import type { Detail, PackageRecord } from './record.ts'
+import type { Detail, PackageRecord } from '../../parts/record.ts'
 
 export function Charts({ detail, shown }: { detail: Detail; shown: PackageRecord }) {
   const mayAudit = useMay('auditor+')

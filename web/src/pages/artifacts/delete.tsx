@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { call, read } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Broken } from './broken.tsx'
-import type { PackageRecord } from './record.ts'
+import type { PackageRecord } from '../../parts/record.ts'
 
 export function DeleteVersion({ record, close }: { record: PackageRecord; close: () => void }) {
   const { name, version, distribution, arch } = record

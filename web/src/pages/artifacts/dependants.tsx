@@ -6,7 +6,7 @@ import { Answer, Empty } from '../../parts/answer.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
-import type { PackageRecord } from './record.ts'
+import type { PackageRecord } from '../../parts/record.ts'
 
 const route = getRouteApi('/packages/$name')
 

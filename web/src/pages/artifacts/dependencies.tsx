@@ -8,7 +8,7 @@ import { Answer, Empty } from '../../parts/answer.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { count } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
-import type { PackageRecord } from './record.ts'
+import type { PackageRecord } from '../../parts/record.ts'
 
 type Needs = Answered<'GET /artifacts/{name}/dependencies'>
 type Dependency = Needs['dependencies'][number]

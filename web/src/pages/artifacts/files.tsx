@@ -5,7 +5,7 @@ import { readList } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { Filters, TextFilter } from '../../parts/filters.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
-import type { PackageRecord } from './record.ts'
+import type { PackageRecord } from '../../parts/record.ts'
 
 const route = getRouteApi('/packages/$name')
 const PER_PAGE = 200

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { read } from '../../api/api.ts'
 import { Section } from '../../parts/page.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
-import type { PackageRecord } from './record.ts'
+import type { PackageRecord } from '../../parts/record.ts'
 
 export function Install({ record }: { record: PackageRecord }) {
   const setup = useQuery(

@@ -2,7 +2,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { SeverityMark, Status } from '../../parts/marks.tsx'
 import { SEVERITIES } from '../../parts/words.ts'
-import type { Detail, PackageRecord } from './record.ts'
+import type { Detail, PackageRecord } from '../../parts/record.ts'
 
 const route = getRouteApi('/packages/$name')
 

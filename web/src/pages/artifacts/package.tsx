@@ -15,9 +15,9 @@ import { DeleteVersion } from './delete.tsx'
 import { Install } from './install.tsx'
 import { Matrix } from './matrix.tsx'
 import { Promote } from './promote.tsx'
-import type { Detail, PackageRecord } from './record.ts'
+import type { Detail, PackageRecord } from '../../parts/record.ts'
 import { RecordTabs } from './tabs.tsx'
-import { Verdicts } from './verdicts.tsx'
+import { Verdicts } from '../../parts/verdicts.tsx'
 
 const route = getRouteApi('/packages/$name')
 

@@ -6,7 +6,7 @@ import { call, read } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { useDistributions } from '../../parts/distributions.ts'
 import { Broken } from './broken.tsx'
-import type { PackageRecord } from './record.ts'
+import type { PackageRecord } from '../../parts/record.ts'
 
 export function Promote({ record, close }: { record: PackageRecord; close: () => void }) {
   const [target, setTarget] = useState<string | null>(null)

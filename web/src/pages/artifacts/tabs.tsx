@@ -6,9 +6,9 @@ import { When } from '../../parts/when.tsx'
 import { Dependants } from './dependants.tsx'
 import { Dependencies } from './dependencies.tsx'
 import { Files } from './files.tsx'
-import { FindingsTable } from './findings.tsx'
-import type { Detail, PackageRecord } from './record.ts'
-import { saw } from './verdicts.tsx'
+import { FindingsTable } from '../../parts/findings.tsx'
+import type { Detail, PackageRecord } from '../../parts/record.ts'
+import { saw } from '../../parts/verdicts.tsx'
 
 const route = getRouteApi('/packages/$name')
 

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
-import { Frame } from './frame.tsx'
+import { Frame } from '../../parts/frame.tsx'
 
 export default function ForgotPassword() {
   const [who, setWho] = useState('')

@@ -9,7 +9,7 @@ import { Form } from '../../parts/form.tsx'
 import { ownPath } from '../../session/next.ts'
 import { session, sessionQuery } from '../../session/session.ts'
 import { startSso } from '../../session/sso.ts'
-import { Frame } from './frame.tsx'
+import { Frame } from '../../parts/frame.tsx'
 
 const route = getRouteApi('/login')
 

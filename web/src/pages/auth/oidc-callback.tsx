@@ -7,7 +7,7 @@ import { Failure } from '../../parts/answer.tsx'
 import { ownPath } from '../../session/next.ts'
 import { sessionQuery } from '../../session/session.ts'
 import { finishSso } from '../../session/sso.ts'
-import { Frame } from './frame.tsx'
+import { Frame } from '../../parts/frame.tsx'
 
 const route = getRouteApi('/oidc-callback')
 

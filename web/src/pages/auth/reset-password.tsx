@@ -6,7 +6,7 @@ import { useEffect, useState } from 'react'
 import { call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
-import { Frame } from './frame.tsx'
+import { Frame } from '../../parts/frame.tsx'
 
 const route = getRouteApi('/reset-password')
 

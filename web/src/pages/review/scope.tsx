@@ -2,7 +2,7 @@
 import { Checkbox, Group, SegmentedControl, Stack, Switch, Text } from '@mantine/core'
 import { Mark, SeverityMark } from '../../parts/marks.tsx'
 import { count } from '../../parts/words.ts'
-import { inOrder } from '../artifacts/findings.tsx'
+import { inOrder } from '../../parts/findings.tsx'
 import type { Action, Evidence } from './item.ts'
 
 export interface Scope {

@@ -7,7 +7,7 @@ import { read } from '../../api/api.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { Snippet } from '../../parts/snippet.tsx'
-import { Frame } from '../auth/frame.tsx'
+import { Frame } from '../../parts/frame.tsx'
 
 export function Ready() {
   const codenames = useCodenames()

@@ -8,7 +8,7 @@ import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { session, sessionQuery } from '../../session/session.ts'
-import { Frame } from '../auth/frame.tsx'
+import { Frame } from '../../parts/frame.tsx'
 import { Ready } from './ready.tsx'
 
 const CHECKS: Record<string, string> = {

@@ -2,7 +2,7 @@
 import { Button, Group, Paper, Progress, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { Toned, Verdict } from '../../parts/marks.tsx'
-import { Coverage } from '../artifacts/verdicts.tsx'
+import { Coverage } from '../../parts/verdicts.tsx'
 import { bytes, HELD_REASONS, STEPS, VERDICTS as STEP_VERDICTS, type Tone } from '../../parts/words.ts'
 import { again, cancel, type Upload } from './queue.ts'
 import type { Outcome, Step, UploadAnswer } from './send.ts'

@@ -1,8 +1,8 @@
 // What the gate found, step by step, with what each scan covered.
 import { Text } from '@mantine/core'
-import { Toned } from '../../parts/marks.tsx'
-import { utcDay } from '../../parts/when.tsx'
-import { count, STEPS, type Tone } from '../../parts/words.ts'
+import { Toned } from './marks.tsx'
+import { utcDay } from './when.tsx'
+import { count, STEPS, type Tone } from './words.ts'
 import type { PackageRecord } from './record.ts'
 
 type Step = PackageRecord['validation_steps'][number]

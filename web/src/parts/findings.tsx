@@ -2,11 +2,11 @@
 import { Button, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { call } from '../../api/api.ts'
-import { Empty, Failure } from '../../parts/answer.tsx'
-import { Mark, SeverityMark, Toned } from '../../parts/marks.tsx'
-import { Rows } from '../../parts/rows.tsx'
-import { useMay } from '../../session/session.ts'
+import { call } from '../api/api.ts'
+import { Empty, Failure } from './answer.tsx'
+import { Mark, SeverityMark, Toned } from './marks.tsx'
+import { Rows } from './rows.tsx'
+import { useMay } from '../session/session.ts'
 import type { PackageRecord } from './record.ts'
 
 export type Finding = NonNullable<PackageRecord['cve_results']>[number]
