@@ -4,7 +4,8 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { formats } from '../../src/formats/index.ts'
 
-const SRC = resolve(import.meta.dirname, '../../src')
+const ROOT = resolve(import.meta.dirname, '../..')
+const SRC = join(ROOT, 'src')
 
 /** From the bottom up. A room may import those of lower lines. */
 const FLOORS: readonly (readonly string[])[] = [
@@ -31,40 +32,66 @@ const INDEPENDENT = [
   'gate/engines',
 ]
 
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
-const isTest = (name: string) => /(\.test|\.fixture|\/fixture)\.ts$/.test(name)
+/** The same for the console. Pages import no other pages. */
+const CONSOLE_FLOORS: readonly (readonly string[])[] = [['api'], ['session'], ['parts'], ['app'], ['pages']]
+
+const isTest = (name: string) => /(\.test|\.fixture|\/fixture)\.tsx?$/.test(name)
 
 interface Import {
   from: string
   to: string
 }
 
-function importsOf(file: string): Import[] {
-  const text = readFileSync(join(SRC, file), 'utf8')
-  return [
-    ...text.matchAll(/^(?:import|export)[^'"]*?from '(\.[^']+)'|^import '(\.[^']+)'|import\('(\.[^']+)'\)/gm),
-  ].map((match) => ({
-    from: file,
-    to: relative(SRC, resolve(join(SRC, dirname(file)), match[1] ?? match[2] ?? match[3] ?? '')),
-  }))
+/** The imports of every file of a directory but its tests, as paths relative to it. */
+function graphOf(directory: string): Map<string, Import[]> {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+  return new Map(
+    names
+      .filter((name) => /(?<!\.d)\.tsx?$/.test(name) && !isTest(name))
+      .map((file) => [
+        file,
+        [
+          ...readFileSync(join(directory, file), 'utf8').matchAll(
+            /^(?:import|export)[^'"]*?from '(\.[^']+)'|^import '(\.[^']+)'|import\('(\.[^']+)'\)/gm,
+          ),
+        ].map((match) => ({
+          from: file,
+          to: relative(directory, resolve(directory, dirname(file), match[1] ?? match[2] ?? match[3] ?? '')),
+        })),
+      ]),
+  )
 }
 
 const room = (file: string) => (file.includes('/') ? (file.split('/')[0] as string) : '')
 /** Files beside the rooms are the programs that something outside starts. */
-const floor = (file: string) =>
-  room(file) === '' ? FLOORS.length : FLOORS.findIndex((rooms) => rooms.includes(room(file)))
-const graph = new Map(files.filter((file) => !isTest(file)).map((file) => [file, importsOf(file)]))
+const floorIn = (floors: readonly (readonly string[])[], file: string) =>
+  room(file) === '' ? floors.length : floors.findIndex((rooms) => rooms.includes(room(file)))
+const graph = graphOf(SRC)
+const consoleGraph = graphOf(join(ROOT, 'web/src'))
 
-test('every room has a floor', () => {
-  const unknown = [...new Set(files.map(room))].filter((name) => name !== '' && !FLOORS.flat().includes(name))
+/** Imports of a room on the same or a higher floor. */
+function upwards(of: Map<string, Import[]>, floors: readonly (readonly string[])[]): Import[] {
+  return [...of.values()]
+    .flat()
+    .filter(({ from, to }) => room(from) !== room(to) && floorIn(floors, to) >= floorIn(floors, from))
+}
+
+test.each([
+  ['the service', graph, FLOORS],
+  ['the console', consoleGraph, CONSOLE_FLOORS],
+])('every room of %s has a floor, and imports go down only', (_, of, floors) => {
+  const unknown = [...new Set([...of.keys()].map(room))].filter((name) => name !== '' && !floors.flat().includes(name))
   expect(unknown).toEqual([])
+  // Files beside the rooms of the console are asked for by all of them.
+  const wrong = upwards(of, floors).filter(({ to }) => of === graph || room(to) !== '')
+  expect(wrong).toEqual([])
 })
 
-test('imports go down only', () => {
-  const wrong = [...graph.values()].flat().filter(({ from, to }) => {
-    if (room(from) === room(to)) return false
-    return floor(to) >= floor(from)
-  })
+test('pages of the console import no other pages', () => {
+  const pageOf = (file: string) => /^pages\/([^/]+)\//.exec(file)?.[1]
+  const wrong = [...consoleGraph.values()]
+    .flat()
+    .filter(({ from, to }) => pageOf(from) && pageOf(to) && pageOf(from) !== pageOf(to))
   expect(wrong).toEqual([])
 })
 
@@ -85,7 +112,9 @@ test('one format never imports another', () => {
   expect(wrong).toEqual([])
 })
 
-test('no files import each other in a circle', () => {
+test.each(['src', 'web/src', 'cli/src', 'client/src'])('no files of %s import each other in a circle', (directory) => {
+  const of = graphOf(join(ROOT, directory))
+  expect(of.size).toBeGreaterThan(5)
   const done = new Set<string>()
   const circles: string[] = []
   const visit = (file: string, path: string[]): void => {
@@ -94,15 +123,15 @@ test('no files import each other in a circle', () => {
       return
     }
     if (done.has(file)) return
-    for (const { to } of graph.get(file) ?? []) visit(to, [...path, file])
+    for (const { to } of of.get(file) ?? []) visit(to, [...path, file])
     done.add(file)
   }
-  for (const file of graph.keys()) visit(file, [])
+  for (const file of of.keys()) visit(file, [])
   expect(circles).toEqual([])
 })
 
 test('only the declared places read the process environment', () => {
-  const readers = files.filter((file) => !isTest(file) && readFileSync(join(SRC, file), 'utf8').includes('process.env'))
+  const readers = [...graph.keys()].filter((file) => readFileSync(join(SRC, file), 'utf8').includes('process.env'))
   // config/env.ts only names it in a comment; main.ts reads it, once.
   expect(readers.filter((file) => !['main.ts', 'config/env.ts', 'config/variables.ts'].includes(file))).toEqual([])
 })
