@@ -58,7 +58,7 @@ export interface Target extends Service {
 /** @param env over the environment of `startService`; RATE_LIMIT_FACTOR '1' gives the real limits */
 export async function startTarget(engine: EngineName, env: Record<string, string> = {}): Promise<Target> {
   const database = engine === 'postgres' ? await createTestDatabase() : null
-  const service = await startService({ ...(database ? { databaseUrl: database.url } : {}), env })
+  const service = await startService({ ...(database ? { databaseUrl: database.url } : {}), env, optimized: true })
   return Object.assign(service, {
     async measure<T>(
       abuse: (attempt: number) => Promise<T>,

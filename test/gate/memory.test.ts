@@ -31,7 +31,7 @@ interface Measured extends Service {
 }
 
 async function start(env: Record<string, string> = {}): Promise<Measured> {
-  const service = await startService({ env })
+  const service = await startService({ env, optimized: true })
   running.push(service)
   const { status } = await service.call('PATCH', '/settings/', { validation: { max_upload_size_mb: 700 } })
   expect(status).toBe(200)

@@ -31,7 +31,7 @@ beforeAll(async () => {
   need('apt')
   installations = await createInstallations('postgres')
   installation = await installations.copy()
-  service = await startService({ ...installation, env: { REPO_FORMAT: 'all' } })
+  service = await startService({ ...installation, env: { REPO_FORMAT: 'all' }, optimized: true })
   key = await readFile(join(installation.reposDir, 'keys', 'gpg.key'), 'utf8')
   for (let n = 0; n < CLIENTS; n++)
     roots.push(await createAptRoot({ url: `${service.apt}/repos`, suite: CODENAMES.apt, key }))
