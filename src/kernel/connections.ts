@@ -45,6 +45,11 @@ const PARSED_AT_ONCE = 4_096
 const LARGE_READ = 16_384
 /** Connections that wait for their turn and are read from in one turn of the event loop, at about 0.5 ms each. */
 const READ_IN_A_TURN = 16
+/**
+ * Pipelined requests that are started in one turn, at about 0.1 ms each. What lies in memory is answered at once: 20
+ * connections with 100 requests each took 270 ms of one turn.
+ */
+const STARTED_IN_A_TURN = 64
 /** How long a client may take to read an answer given before its body was read, until the connection is cut. */
 const LINGER_MS = 2_000
 /**
@@ -79,14 +84,15 @@ export function createConnections(
   onOverrun: () => void = () => {},
 ): Connections {
   const open = new Map<Socket, Connection>()
-  const turns = createTurns()
+  const reads = createTurns(READ_IN_A_TURN)
+  const starts = createTurns(STARTED_IN_A_TURN)
   let draining = false
   let graceOver = false
 
   server.on('connection', (socket: Socket) => {
     const connection: Connection = { current: null, response: null, work: null, waiting: [], overrun: false }
     open.set(socket, connection)
-    readInTurns(socket, connection, turns)
+    readInTurns(socket, connection, reads)
     closeGently(socket, connection)
     socket.once('close', () => open.delete(socket))
   })
@@ -113,11 +119,15 @@ export function createConnections(
       connection.current = null
       connection.response = null
       connection.work = null
-      const next = connection.waiting.shift()
-      if (next && !socket.destroyed) start(socket, connection, ...next)
+      if (connection.waiting.length > 0) starts.wait(() => startNext(socket, connection))
       // An answer that began before the drain did not say that it is the last: there may be another one.
       else if (graceOver) socket.destroySoon()
     })
+  }
+
+  const startNext = (socket: Socket, connection: Connection): void => {
+    const next = connection.waiting.shift()
+    if (next && !socket.destroyed) start(socket, connection, ...next)
   }
 
   /** The client must repeat the requests after the last answer on a new connection (RFC 9112, section 9.3.2). */
@@ -132,11 +142,14 @@ export function createConnections(
       const { socket } = request
       const connection = open.get(socket)
       if (!connection || connection.overrun) return
-      if (!connection.current) start(socket, connection, request, response)
+      if (!isBusy(connection)) start(socket, connection, request, response)
       else if (connection.waiting.length < MOST_WAITING) connection.waiting.push([request, response])
       else refuseMore(connection)
     },
-    isBusy: (socket) => Boolean(open.get(socket)?.current),
+    isBusy(socket) {
+      const connection = open.get(socket)
+      return connection !== undefined && isBusy(connection)
+    },
     async drain(deadlineMs) {
       draining = true
       // Not server.close(): it also destroys connections whose response was ended but not yet sent (Node 20).
@@ -144,7 +157,7 @@ export function createConnections(
       for (const connection of open.values()) sayLast(connection)
       const leave = () => {
         graceOver = true
-        for (const [socket, { current }] of open) if (!current) socket.destroySoon()
+        for (const [socket, connection] of open) if (!isBusy(connection)) socket.destroySoon()
       }
       const grace = setTimeout(leave, Math.min(LEAVE_MS, deadlineMs))
       const deadline = setTimeout(() => {
@@ -158,6 +171,9 @@ export function createConnections(
     },
   }
 }
+
+/** Between two requests of a pipeline the next one only waits for its turn. */
+const isBusy = ({ current, waiting }: Connection): boolean => current !== null || waiting.length > 0
 
 /** What is sent after an answer that says so is dropped, so requests that wait on the connection are answered first. */
 function sayLast({ response, waiting }: Connection): void {
@@ -204,10 +220,10 @@ interface Turns {
   wait(resume: () => void): void
 }
 
-function createTurns(): Turns {
+function createTurns(mostInATurn: number): Turns {
   const waiting: (() => void)[] = []
   const next = () => {
-    for (const resume of waiting.splice(0, READ_IN_A_TURN)) resume()
+    for (const resume of waiting.splice(0, mostInATurn)) resume()
     if (waiting.length > 0) setImmediate(next)
   }
   return {
