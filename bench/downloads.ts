@@ -12,7 +12,7 @@ import { sql } from 'kysely'
 import { createReaderBench, logLine, NOW } from '../src/operations/downloads/fixture.ts'
 import { migrate, openDatabase, type Db } from '../src/store/db.ts'
 import { createBenchDatabase, median } from './database.ts'
-import { watchTurns } from './turns.mjs'
+import { watchTurns } from '../test/turns.mjs'
 
 const { values } = parseArgs({ options: { lines: { type: 'string', default: '10000000' } } })
 const LINES = Number(values.lines)
@@ -36,9 +36,9 @@ try {
   console.log(`${engine}, ${LINES} lines, ${PACKAGES} packages, ${CLIENTS} addresses, load ${loadavg()[0]!.toFixed(1)}`)
 
   let [longest, long] = [0, 0]
-  const unwatch = watchTurns((ms) => {
-    longest = Math.max(longest, ms)
-    if (ms > 50) long++
+  const unwatch = watchTurns(({ cpuMs }) => {
+    longest = Math.max(longest, cpuMs)
+    if (cpuMs > 50) long++
   })
   let peak = 0
   const memory = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), 200)

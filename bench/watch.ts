@@ -1,11 +1,11 @@
 // A service under observation: while it does something long, requests go on beside it, and its memory and turns are noted.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SERVICE_ENV } from '../bin/service-env.mjs'
 import { startService, type Service, type ServiceOptions } from '../test/service.ts'
+import { notingTurns, turnsIn } from '../test/turns.ts'
 import { quantile } from './database.ts'
 
 /** Asked again and again beside the work. */
@@ -26,11 +26,8 @@ export async function startWatched(base: string, options: ServiceOptions): Promi
   const turnsFile = join(base, 'turns')
   const service = await startService({
     ...options,
-    env: {
-      ...options.env,
-      NODE_OPTIONS: `${SERVICE_ENV.NODE_OPTIONS} --import=${join(import.meta.dirname, 'turns.mjs')}`,
-      TURNS_FILE: turnsFile,
-    },
+    optimized: true,
+    env: { ...options.env, ...notingTurns(turnsFile) },
   })
 
   async function probe(path: string, everyMs: number, isOver: () => boolean): Promise<number[]> {
@@ -57,10 +54,10 @@ export async function startWatched(base: string, options: ServiceOptions): Promi
     })
     const seconds = (performance.now() - began) / 1000
     const times = await Promise.all(probing)
-    const turns = turnsIn(turnsFile, from)
+    const turns = turnsIn(turnsFile, from).map(({ cpuMs }) => cpuMs)
     console.log(
       `${what}: ${seconds.toFixed(1)} s, ${(cpuOf(pid) - cpu).toFixed(1)} s of CPU, memory ${memory} MiB before, ${peak} at most, ` +
-        `longest turn ${turns.length === 0 ? 'below 15' : Math.max(...turns).toFixed(0)} ms of CPU, ${turns.filter((ms) => ms > 50).length} above 50, load ${loadavg()[0]!.toFixed(1)}`,
+        `longest turn ${Math.max(15, ...turns).toFixed(0)} ms of CPU, ${turns.filter((ms) => ms > 50).length} above 50, load ${loadavg()[0]!.toFixed(1)}`,
     )
     for (const [i, [path]] of PROBES.entries())
       console.log(
@@ -99,10 +96,4 @@ function cpuOf(pid: number): number {
     .replace(/^.*\) /, '')
     .split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
-function turnsIn(file: string, from: number): number[] {
-  if (!existsSync(file)) return []
-  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
-  return lines.map((line) => line.split(' ').map(Number)).flatMap(([at, ms]) => (at! >= from ? [ms!] : []))
 }

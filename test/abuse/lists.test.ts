@@ -17,11 +17,11 @@ describe.each(ENGINES)('with the %s database', (engine) => {
   afterAll(() => target.remove())
 
   test(`${READERS} readers of /artifacts with ${PACKAGES} packages of megabyte descriptions do not block the service`, async () => {
-    const measured = await target.measure(async (attempt) => {
+    const measured = await target.measure(async () => {
       for (let n = 0; n < PACKAGES; n++) {
         const file = await buildDeb({
           name: `large-${n}`,
-          version: `1.${attempt}`,
+          version: '1.1',
           fields: { Description: `a package\n ${'x'.repeat(DESCRIPTION)}` },
         })
         const { status } = await target.upload(file, 'a.deb', { distribution: 'jammy' })

@@ -2,6 +2,7 @@
 // Arguments: the API's address and the process id of the service. On SIGTERM it prints its measurements as JSON.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
+import { watchTurns } from '../turns.mjs'
 
 const [api, pid] = process.argv.slice(2)
 const EVERY_MS = 25
@@ -32,22 +33,9 @@ const ask = (url) =>
     asked.end()
   })
 
-const seen = { samples: 0, liveMs: 0, controlMs: 0, failures: 0, lastFailure: null }
+const seen = { samples: 0, liveMs: 0, controlMs: 0, stalledMs: 0, failures: 0, lastFailure: null }
 let pending = null
 let ended = false
-
-/** Milliseconds that the loop of `slowness` takes on an idle machine of the kind that runs these suites. */
-const LOOP_MS = 0.15
-const loops = []
-/** Times a fixed loop: a machine whose host is overcommitted computes up to a hundred times slower, for minutes. */
-function timeLoop() {
-  const began = performance.now()
-  let sum = 0
-  for (let i = 0; i < 100_000; i++) sum += i
-  if (sum > 0) loops.push(performance.now() - began)
-}
-/** How much longer everything takes than on an idle machine; at least 1. */
-const slowness = () => Math.max(1, (loops.sort((a, b) => a - b)[loops.length >> 1] ?? 0) / LOOP_MS)
 
 async function sample(url, key) {
   while (!ended) {
@@ -64,7 +52,6 @@ async function sample(url, key) {
       }
     }
     if (key === 'liveMs') pending = null
-    if (key === 'controlMs') timeLoop()
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
   }
 }
@@ -81,11 +68,12 @@ control.listen(0, '127.0.0.1', () => {
   } catch {
     // Without permission for that, the peak counts from the start of the service.
   }
+  watchTurns(({ blockedMs }) => (seen.stalledMs = Math.max(seen.stalledMs, blockedMs)))
   process.stdout.write('sampling\n')
   process.once('SIGTERM', () => {
     ended = true
     if (pending !== null) seen.liveMs = Math.max(seen.liveMs, performance.now() - pending)
-    const result = { ...seen, slowness: slowness(), grownMb: memoryMb('VmHWM') - before, beforeMb: before }
+    const result = { ...seen, grownMb: memoryMb('VmHWM') - before, beforeMb: before }
     process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0))
   })
 })

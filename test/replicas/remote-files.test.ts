@@ -11,9 +11,11 @@ import { examine, waitFor } from '../crash/state.ts'
 import { need } from '../need.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
+import { watchTurns } from '../turns.mjs'
+import { longest, notingTurns, turnsIn } from '../turns.ts'
 
-/** As ARCHITECTURE.md promises; a machine that runs other suites adds what ABUSE_SLACK says. */
-const RESPONSIVE_MS = 250 * Number(process.env['ABUSE_SLACK'] ?? 2)
+/** As ARCHITECTURE.md promises of a turn of the event loop that waits for files. */
+const MOST_BLOCKED_MS = 250
 const STALLED_RESPONSIVE_MS = 1_000
 /** serve/published-tree waits 5 s, operations/monitoring/health 4 s. */
 const REFUSED_MS = 10_000
@@ -29,7 +31,7 @@ afterAll(() => installations?.remove())
 beforeEach(async () => {
   installation = await installations.copy()
   files = await mountSlowFiles(installation.reposDir, join(installation.directory, 'slow'))
-  service = await startService({ ...installation, reposDir: files.mount })
+  service = await startService({ ...installation, reposDir: files.mount, env: notingTurns(turnsFile()) })
 })
 afterEach(async () => {
   await files.tell('go')
@@ -38,6 +40,8 @@ afterEach(async () => {
   await files.unmount()
   await installation.remove()
 })
+
+const turnsFile = () => join(installation.directory, 'turns')
 
 interface SlowFiles {
   mount: string
@@ -110,16 +114,21 @@ async function timed(url: string): Promise<{ status: number; retryAfter: string 
 it('A file system that answers each operation after 20 ms: uploads are published, and the process answers', async () => {
   await files.tell('delay 0.02')
   const watch = watchLive()
+  const from = Date.now()
+  let stalledMs = 0
+  const unwatch = watchTurns(({ blockedMs }) => (stalledMs = Math.max(stalledMs, blockedMs)))
   const began = performance.now()
   const uploaded = await upload('slow')
   const tookMs = performance.now() - began
   expect(uploaded.body).toMatchObject({ status: 'published' })
   expect((await timed(service.apt + INDEX)).status).toBe(200)
   const { slowestMs, answers } = await watch.stop()
+  unwatch()
+  const { blockedMs } = longest(turnsIn(turnsFile(), from))
   console.log(
-    `20 ms an operation: an upload in ${tookMs.toFixed(0)} ms, ${answers} answers of /health/live, the slowest after ${slowestMs.toFixed(0)} ms`,
+    `20 ms an operation: an upload in ${tookMs.toFixed(0)} ms, blocked for ${blockedMs.toFixed(0)} ms (machine ${stalledMs.toFixed(0)} ms), ${answers} answers of /health/live, the slowest after ${slowestMs.toFixed(0)} ms`,
   )
-  expect(slowestMs).toBeLessThan(RESPONSIVE_MS)
+  expect(blockedMs - stalledMs).toBeLessThan(MOST_BLOCKED_MS)
 })
 
 it('A file system that answers nothing: the process answers, refuses what needs files, and loses nothing', async () => {
