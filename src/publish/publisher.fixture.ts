@@ -62,7 +62,7 @@ export async function createPublishingHouse(
   store: ObjectStore | null = null,
 ) {
   const root = await mkdtemp(join(tmpdir(), 'publisher-'))
-  await sql`truncate distributions, blobs, packages, offers, publications, superseded_generations, pending_deletions, package_counts,
+  await sql`truncate distributions, blobs, packages, offers, offer_entries, offer_entry_pieces, publications, superseded_generations, pending_deletions, package_counts,
     finding_counts, artifacts, audit cascade`.execute(db)
   const paths = createPaths(root)
   await ensurePaths(paths, ['dists', 'rpm', 'apk'])

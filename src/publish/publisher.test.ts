@@ -367,9 +367,7 @@ describe('memory', () => {
     // What was dropped was saved before: jammy goes on from its file, not from the database.
     const cache = join(house.tree('jammy').base, 'blocks.cache')
     expect((await stat(cache)).size).toBeGreaterThan(0)
-    await sql`delete from entries where package_id in (select id from packages where distribution = 'jammy')`.execute(
-      house.db,
-    )
+    await house.db.deleteFrom('offer_entries').execute()
     await house.addPackage('jammy', 'b')
     await publisher.converge('jammy')
     const { link } = house.tree('jammy')

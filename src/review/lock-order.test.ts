@@ -38,7 +38,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   audited = []
   onAudit = async () => {}
-  await sql`truncate distributions, blobs, packages, offers, package_counts, finding_counts, artifacts, audit cascade`.execute(
+  await sql`truncate distributions, blobs, packages, offers, offer_entries, offer_entry_pieces, package_counts, finding_counts, artifacts, audit cascade`.execute(
     database.db,
   )
   for (const codename of CODENAMES)

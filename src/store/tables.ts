@@ -493,15 +493,17 @@ export interface RecentDownloadsTable {
   bytes: number
 }
 
-/** A package's rendered index entry, one row for each stream of its format. */
-export interface EntriesTable {
+/** The rendered index entry of an offer, one row for each stream of its format. It ends and is deleted with it, by triggers. */
+export interface OfferEntriesTable {
   package_id: number
   stream: string
   bytes: Uint8Array
+  /** as in its offer */
+  until_revision: Generated<number | null>
 }
 
-/** The same of a package whose entries are long: none of them is in `entries` then. */
-export interface EntryPiecesTable extends EntriesTable {
+/** The same of a package whose entries are long: none of them is in `offer_entries` then. */
+export interface OfferEntryPiecesTable extends OfferEntriesTable {
   /** from 0 */
   piece: number
 }
@@ -1062,8 +1064,8 @@ export interface Tables {
   packages: PackagesTable
   reviews: ReviewsTable
   records: RecordsView
-  entries: EntriesTable
-  entry_pieces: EntryPiecesTable
+  offer_entries: OfferEntriesTable
+  offer_entry_pieces: OfferEntryPiecesTable
   capabilities: CapabilitiesTable
   dependents: DependentsTable
   offers: OffersTable

@@ -330,13 +330,22 @@ async function examineTables(db: Db, rows: PackageRow[], faults: string[]): Prom
       faults.push(`the counters of ${row.codename} are ${String(stored)}, not ${String(counted)}`)
   }
   const offered = rows.filter((row) => row.served).map((row) => row.id)
-  for (const table of ['entries', 'capabilities'] as const) {
-    const ids = (await db.selectFrom(table).select('package_id').distinct().orderBy('package_id').execute()).map(
-      (row) => row.package_id,
+  const ids = (await db.selectFrom('capabilities').select('package_id').distinct().orderBy('package_id').execute()).map(
+    (row) => row.package_id,
+  )
+  if (String(ids) !== String(offered))
+    faults.push(`capabilities has rows of ${String(ids)}, but ${String(offered)} are served`)
+  // Past offers have theirs too.
+  const { rows: apart } = await sql<{ id: number; until: number | null; offered: boolean }>`
+    select package_id as id, until_revision as until, o.name is not null as offered
+    from (select name, package_id, coalesce(until_revision, -1) as until_revision from offers) o
+    full join (select package_id, coalesce(until_revision, -1) as until_revision, true as has from offer_entries
+      union select package_id, coalesce(until_revision, -1), true from offer_entry_pieces) e using (package_id, until_revision)
+    where o.name is null or has is null`.execute(db)
+  for (const one of apart)
+    faults.push(
+      `${one.offered ? 'no entries of the offer' : 'entries without an offer'} of ${one.id} until ${one.until}`,
     )
-    if (String(ids) !== String(offered))
-      faults.push(`${table} has rows of ${String(ids)}, but ${String(offered)} are served`)
-  }
   const artifacts = (await db.selectFrom('artifacts').select(['format', 'name', 'latest_id']).execute())
     .map((row) => `${row.format} ${row.name}`)
     .sort()

@@ -292,7 +292,7 @@ it('a task of a replica that is killed is finished by the other, and followed th
   const before = (await at(OTHER).call('GET', '/artifacts/?per_page=1')).body.total as number
   await postgres?.query(
     database,
-    `truncate packages, blobs, offers, publications, package_counts, finding_counts, artifacts cascade`,
+    `truncate packages, blobs, offers, offer_entries, offer_entry_pieces, publications, package_counts, finding_counts, artifacts cascade`,
   )
   // The replica that is asked begins the task; the other one looks for tasks every three seconds.
   await at(LEADER)

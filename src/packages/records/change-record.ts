@@ -16,7 +16,7 @@ import type { Offered } from '../../formats/format.ts'
 import { lockAndAdvance } from './distribution-row.ts'
 import { renderEntries, type Rendered } from './entries.ts'
 import { lockDistributions } from './lock-order.ts'
-import { noteRefusal, offer, unpublish } from './offering.ts'
+import { noteRefusal, offer, replaceOffer, unpublish } from './offering.ts'
 
 type Settable = Omit<
   Insertable<PackagesTable>,
@@ -99,12 +99,12 @@ export async function changeRecord(
     .execute()
   if (change.review && Object.keys(change.review).length > 0) await storeReview(tx, before.id, change.review)
   if (change.findings) await storeFindings(tx, before, change.findings, before.severities)
-  if (replacing) await unpublish(tx, before.id, revision, change.event, GRACE_MS)
   if (served && (offering || replacing)) {
     const sha256 = change.set?.sha256 ?? before.sha256
     const ahead = change.rendered?.sha256 === sha256 ? change.rendered.entries : null
     const entries = ahead ?? renderEntries(before, await storedFile(tx, sha256), { format, distribution })
-    await offer(tx, [{ id: before.id, revision, cause: change.event, entries }])
+    const begins = { id: before.id, revision, cause: change.event, entries }
+    await (replacing ? replaceOffer(tx, begins, GRACE_MS) : offer(tx, [begins]))
   }
   // What a person unpublishes must be gone as soon as the index is: no grace time for its file.
   if (offering && !served) await unpublish(tx, before.id, revision, change.event)

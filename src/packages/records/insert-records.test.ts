@@ -28,7 +28,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
 })
 beforeEach(async () => {
-  await sql`truncate distributions, blobs, packages, offers, package_counts, finding_counts, artifacts, audit cascade`.execute(
+  await sql`truncate distributions, blobs, packages, offers, offer_entries, offer_entry_pieces, package_counts, finding_counts, artifacts, audit cascade`.execute(
     database.db,
   )
   await database.db
@@ -135,7 +135,7 @@ async function state() {
     revision: distribution.revision,
     counted: counted.map(({ status, n }) => `${status} ${n}`),
     places: packages.map((row) => [`${row.name} ${row.version}`, row.offered_from]),
-    entries: (await db.selectFrom('entries').select('package_id').execute()).length,
+    entries: (await db.selectFrom('offer_entries').select('package_id').execute()).length,
     capabilities: (await db.selectFrom('capabilities').select('name').orderBy('name').execute()).map((row) => row.name),
     artifacts: (
       await db

@@ -1,10 +1,11 @@
-// What clients are offered: from which revision until which, with the index entries and what each package provides.
+// What clients are offered: from which revision until which, with the index entries, which stay as long as the offer is known, and
+// what each package provides.
 import { sql } from 'kysely'
 import { isRefused } from '../../domain/transitions.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Db } from '../../store/db.ts'
 import type { OfferCause } from '../../store/tables.ts'
-import { dropEntries, storeEntries, type StreamEntry } from '../../store/records/entry-pieces.ts'
+import { storeEntries, type StreamEntry } from '../../store/records/entry-pieces.ts'
 
 export interface Offering {
   id: number
@@ -51,10 +52,15 @@ export async function offer(tx: Db, records: readonly Offering[]): Promise<void>
  * @param graceMs by default the package file goes as soon as no live index names it
  */
 export async function unpublish(tx: Db, id: number, revision: number, cause: OfferCause, graceMs = 0): Promise<void> {
-  await dropEntries(tx, id)
   await tx.deleteFrom('capabilities').where('package_id', '=', id).execute()
   await tx.deleteFrom('dependents').where('package_id', '=', id).execute()
   await endOffers(tx, [{ id, revision }], cause, graceMs)
+}
+
+/** Another file, or another entry of the same one, takes the place of what is offered: an offer of its own, at the same revision. */
+export async function replaceOffer(tx: Db, by: Offering, graceMs: number): Promise<void> {
+  await unpublish(tx, by.id, by.revision, by.cause, graceMs)
+  await offer(tx, [by])
 }
 
 export interface EndedOffer {

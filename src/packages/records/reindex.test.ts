@@ -42,7 +42,7 @@ afterEach(() => house.close())
 
 /** As after the loss of the database. */
 async function loseRecords(): Promise<void> {
-  await sql`truncate packages, blobs, offers, publications, package_counts, finding_counts, artifacts cascade`.execute(
+  await sql`truncate packages, blobs, offers, offer_entries, offer_entry_pieces, publications, package_counts, finding_counts, artifacts cascade`.execute(
     database.db,
   )
 }

@@ -65,7 +65,6 @@ export function countOf(state: IndexState, arch: string): number {
 
 /** Brings the state to the distribution's revision of this moment. */
 export async function follow(db: Db, state: IndexState, offered: Offered): Promise<void> {
-  const pace = createPacer()
   const changes = await changesSince(db, offered.distribution.codename, state.revision)
   if (changes.kind === 'restart') {
     state.changedAt.clear()
@@ -78,16 +77,40 @@ export async function follow(db: Db, state: IndexState, offered: Offered): Promi
     // Before what was added: a package may have been removed and published again.
     await apply(state, changes.removed, new Map(), changes.revision)
   }
-  for await (const page of offersBetween(db, offered.distribution.codename, state.revision, changes.revision)) {
-    for (let at = 0; at < page.length; at += BATCH) {
-      for await (const [some, stored] of entriesInTurn(db, page.slice(at, at + BATCH)))
-        await apply(state, [], entriesOf(state, some, stored, offered.format), changes.revision)
-      await pace()
-    }
-  }
+  // What is left out was pruned between two reads: its removal comes with the next revision.
+  await addOffers(db, state, offered, changes.revision)
   for (const cause of changes.causes) state.causes.add(cause)
   state.revision = changes.revision
   state.cleaning = changes.cleaning
+}
+
+/**
+ * The index of an earlier revision, from the offers of then. Its texts are those that clients saw.
+ * @throws Error when a kept offer has no entries: it ended under a build that deleted them
+ */
+export async function stateAt(db: Db, offered: Offered, revision: number): Promise<IndexState> {
+  const state = emptyState(offered)
+  const left = await addOffers(db, state, offered, revision)
+  if (left > 0) throw new Error(`${left} packages of revision ${revision} have no index entries any more`)
+  return { ...state, revision }
+}
+
+/** Adds what is offered at `revision` and was not at that of the state. @returns how many had no entries */
+async function addOffers(db: Db, state: IndexState, offered: Offered, revision: number): Promise<number> {
+  const pace = createPacer()
+  let left = 0
+  for await (const page of offersBetween(db, offered.distribution.codename, state.revision, revision)) {
+    for (let at = 0; at < page.length; at += BATCH) {
+      const batch = page.slice(at, at + BATCH)
+      left += batch.length
+      for await (const [some, stored] of entriesInTurn(db, batch)) {
+        left -= some.length
+        await apply(state, [], entriesOf(state, some, stored, offered.format), revision)
+      }
+      await pace()
+    }
+  }
+  return left
 }
 
 async function apply(
@@ -118,10 +141,7 @@ type Stored = ReadonlyMap<number, ReadonlyMap<string, Uint8Array>>
 
 /** Rows with their entries, in their order: as many as come in one answer, and each that is in pieces alone. */
 async function* entriesInTurn(db: Db, rows: readonly OfferedRow[]): AsyncGenerator<[OfferedRow[], Stored]> {
-  const stored = await readEntries(
-    db,
-    rows.map(({ id }) => id),
-  )
+  const stored = await readEntries(db, rows)
   let some: OfferedRow[] = []
   for (const row of rows) {
     if (stored.has(row.id)) {
@@ -130,8 +150,7 @@ async function* entriesInTurn(db: Db, rows: readonly OfferedRow[]): AsyncGenerat
     }
     if (some.length > 0) yield [some, stored]
     some = []
-    const pieces = await readPieces(db, row.id)
-    // Removed between the two reads: its removal comes with the next revision.
+    const pieces = await readPieces(db, row)
     if (pieces.size > 0) yield [[row], new Map([[row.id, pieces]])]
   }
   if (some.length > 0) yield [some, stored]

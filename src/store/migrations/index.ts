@@ -22,6 +22,7 @@ import { tokenParents } from './0019-token-parents.ts'
 import { findingNames } from './0020-finding-names.ts'
 import { directoryState } from './0021-directory-state.ts'
 import { auditBegan } from './0026-audit-began.ts'
+import { offerEntries } from './0027-offer-entries.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -46,4 +47,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0020-finding-names': findingNames,
   '0021-directory-state': directoryState,
   '0026-audit-began': auditBegan,
+  '0027-offer-entries': offerEntries,
 }

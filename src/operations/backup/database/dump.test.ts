@@ -92,7 +92,7 @@ const ROWS = [
     values ('stable', 3, 1, 'sha3', 'f', 'package3', '1.3', 'amd64', 'upload')`,
   `insert into publications (distribution, generation, revision, release_date, published_at, causes)
     values ('stable', 'g1', 1, 1700000000, now(), array['upload'])`,
-  `insert into entries (package_id, stream, bytes) select 3, 's', string_agg(decode(md5(i::text), 'hex'), '') from generate_series(1, 100000) i`,
+  `insert into offer_entries (package_id, stream, bytes) select 3, 's', string_agg(decode(md5(i::text), 'hex'), '') from generate_series(1, 100000) i`,
   `insert into audit (at, action, result, extra, seq, hash) select now(), 'login', 'ok', '{"a": [1]}', i, md5(i::text) from generate_series(1, 20) i`,
   `insert into tasks (kind, state, created_at, created_by) values ('sync', 'done', now(), 'x')`,
   `insert into sources (name, type, url, components, architectures, enabled, security, keys, allow_unsigned, created_at, created_by)
@@ -144,7 +144,7 @@ describe.each(ENGINES)('a dump of %s', (source) => {
     await dumpDatabase(from, path)
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     const before = await stateOf(from)
-    expect(before['entries']!.length).toBeGreaterThan(3_000_000)
+    expect(before['offer_entries']!.length).toBeGreaterThan(3_000_000)
     for (const engine of ENGINES) {
       const to = await empty(engine)
       const { schema, ignored } = await load(path, to)
