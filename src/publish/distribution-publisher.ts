@@ -16,17 +16,9 @@ import type { Paths } from '../store/paths.ts'
 import type { BackgroundIndexRow, DistributionsTable } from '../store/tables.ts'
 import { createFlip } from './flip.ts'
 import { loadBlocks, saveBlocks } from './index/block-cache.ts'
-import { composeStream } from './index/compose.ts'
-import {
-  countOf,
-  emptyState,
-  follow,
-  holdsPublished,
-  sizeInMemory,
-  streamKey,
-  type IndexState,
-} from './index/index-state.ts'
+import { emptyState, follow, holdsPublished, sizeInMemory, type IndexState } from './index/index-state.ts'
 import { offersBetween } from './index/changes.ts'
+import { renderIndex } from './index/render.ts'
 import {
   GenerationGone,
   generationName,
@@ -133,19 +125,11 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     const backgroundIndexes = await present(tree, row.background_indexes)
     const unchanged = await unchangedIn(state, JSON.stringify(backgroundIndexes))
     const render = () =>
-      format.index({
-        distribution,
+      renderIndex(state, offered, {
         architectures: distribution.architectures.filter((arch) => !unchanged?.architectures.includes(arch)),
-        revision,
         date: new Date(seconds * 1000),
-        count: (arch) => countOf(state, arch),
         signers: deps.signers,
         backgroundIndexes,
-        compose: async (key, arch, head, tail) => {
-          const stream = state.streams.get(streamKey(key, arch))
-          if (!stream) throw new Error(`the format ${format.id} has no stream ${key} for ${arch}`)
-          return composeStream(stream.blocks, head, tail, stream.spec, stream.digests)
-        },
       })
     const [files, areLinked] = await allEnded([
       trace('publish render', {}, render),

@@ -9,6 +9,7 @@ import { findDistribution } from '../formats/index.ts'
 import type { Offered, Signers } from '../formats/format.ts'
 import { createBus } from '../kernel/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { measure } from '../kernel/digests.ts'
 import { createAuditLog } from '../audit/log.ts'
 import type { Database } from '../store/db.ts'
 import { createObjectPool } from '../store/files/object-pool.ts'
@@ -114,7 +115,7 @@ export async function createPublishingHouse(
     files: readonly string[] = [],
     { version = '1.0', requirements = [] }: Partial<Pick<PackageFacts, 'version' | 'requirements'>> = {},
   ): Promise<void> {
-    const { format, distribution } = offered(codename)
+    const { format } = offered(codename)
     const bytes = Buffer.from(`${codename} ${name} ${version}`)
     const digest = (algorithm: string) => createHash(algorithm).update(bytes).digest('hex')
     const sha256 = digest('sha256')
@@ -141,11 +142,33 @@ export async function createPublishingHouse(
       },
     }
     const digests = { sha256, sha512: digest('sha512'), sha1: digest('sha1'), md5: digest('md5') }
-    const blob = blobRow({ digests, filename, sizeBytes: bytes.length }, facts, clock.now())
+    await insert(codename, facts, { path: staged, digests, filename, sizeBytes: bytes.length })
+  }
+
+  /** The same with the bytes of a package file. @returns what it states of itself */
+  async function addFile(codename: string, bytes: Uint8Array): Promise<PackageFacts> {
+    const { format } = offered(codename)
+    const path = newPath()
+    await writeFile(path, bytes)
+    const facts = await format.read(path)
+    await insert(codename, facts, { ...(await measure(path)), filename: format.filename(facts) })
+    return facts
+  }
+
+  async function insert(
+    codename: string,
+    facts: PackageFacts,
+    file: Awaited<ReturnType<typeof measure>> & { filename: string },
+  ): Promise<void> {
+    const { format, distribution } = offered(codename)
+    const { name, version, arch } = facts
+    const { filename } = file
+    const { sha256 } = file.digests
+    const blob = blobRow(file, facts, clock.now())
     const row = { imported_at: clock.now() }
     const [outcome] = await insertRecords(db, audit, { format, distribution }, [
       {
-        ensureBytes: () => pool.keep(staged, { format: format.id, sha256, filename }),
+        ensureBytes: () => pool.keep(file.path, { format: format.id, sha256, filename }),
         audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'test' },
         blob,
         review: null,
@@ -155,7 +178,7 @@ export async function createPublishingHouse(
           format: format.id,
           name,
           version,
-          arch: 'amd64',
+          arch,
           status: 'published',
           cve_status: 'approved',
           held_reason: null,
@@ -186,6 +209,7 @@ export async function createPublishingHouse(
     publisher: addPublisher(),
     addPublisher,
     addPackage,
+    addFile,
     tree(codename: string) {
       const { format, distribution } = offered(codename)
       return treeOf(paths, format, distribution)
