@@ -26,7 +26,7 @@ try {
     await sql`vacuum full`.execute(db)
     const before = await sizeOf(db)
     console.log(`${count} packages: ${mib(before)}`)
-    // One package leaves with each publication, so each adds a row of its own and the end of an offer.
+    // One package leaves with each publication, so each adds a row of its own and the end of an offer, with its entries.
     await sql`insert into publications (distribution, generation, revision, release_date, published_at, causes)
       select 'jammy', 'r' || n || '-1795364213-e4dc4e3a', n, 1795364213 + n, now(), '{upload,delete}' from generate_series(1, ${PUBLICATIONS}::int) n`.execute(
       db,
@@ -34,6 +34,9 @@ try {
     await sql`insert into offers (distribution, package_id, from_revision, until_revision, sha256, filename, name, version, arch, began_by, ended_by, ended_at)
       select distribution, package_id, -n, 1, sha256, filename, name, version, arch, began_by, 'delete', now()
       from generate_series(1, ${PUBLICATIONS}::int) n join offers on from_revision = n`.execute(db)
+    await sql`insert into offer_entries (package_id, stream, bytes, until_revision)
+      select package_id, stream, bytes, 1 from offer_entries where until_revision is null
+        and package_id in (select package_id from offers where until_revision = 1)`.execute(db)
     await sql`vacuum full`.execute(db)
     console.log(`${PUBLICATIONS} publications: ${mib((await sizeOf(db)) - before)}`)
     const { rows } = await sql<{ name: string; bytes: number }>`
