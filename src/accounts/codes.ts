@@ -1,5 +1,6 @@
 // Checks the codes of the second step: each is accepted once, and wrong ones are bounded per account.
 import { sql } from 'kysely'
+import { HOUR_MS } from '../domain/durations.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { SecretBox } from '../kernel/crypto.ts'
@@ -12,7 +13,6 @@ import type { UserRow } from './user.ts'
  * it comes from many addresses. Only people who know the password, or hold a session, can use them up.
  */
 const GUESSES_PER_HOUR = 20
-const HOUR_MS = 3_600_000
 
 export interface Codes {
   /**

@@ -1,11 +1,11 @@
 // How long accounts of directories and identity providers go on without a word from there.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { HOUR_MS } from '../domain/durations.ts'
 import type { Database } from '../store/db.ts'
 import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, ROOT, type Accounts } from './fixture.ts'
 import { requireStanding, type Standing } from './standing.ts'
 
-const HOUR_MS = 3_600_000
 const NOW = new Date('2026-03-01T12:00:00Z')
 const ago = (hours: number) => new Date(NOW.getTime() - hours * HOUR_MS)
 const account = (more: Partial<Standing>): Standing => ({

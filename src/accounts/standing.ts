@@ -1,5 +1,6 @@
 // Whether credentials of an account that others keep still count: not while the directory does not have it, nor long after a
 // directory or an identity provider last knew it.
+import { HOUR_MS } from '../domain/durations.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { UserRow } from './user.ts'
@@ -17,8 +18,6 @@ export const STANDING_COLUMNS = [
   'users.last_login',
   'users.created_at',
 ] as const
-
-const HOUR_MS = 3_600_000
 
 /** @throws Problem `unauthorized` with what the holder of a valid credential can do */
 export function requireStanding(user: Standing, { ldap, oidc }: Pick<Settings, 'ldap' | 'oidc'>, now: Date): void {

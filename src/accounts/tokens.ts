@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { sql, type Selectable } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
+import { DAY_MS } from '../domain/durations.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { Role } from '../domain/roles.ts'
 import { requireNarrower, type Scopes } from '../domain/scopes.ts'
@@ -17,7 +18,6 @@ export const TOKEN_PREFIX = 'svc_'
 /** The form of every token; other text is refused without a query. */
 export const API_TOKEN = /^svc_[A-Za-z0-9_-]{43}$/
 
-const DAY_MS = 86_400_000
 const NAME = new RegExp(LINE_PATTERN)
 export const TOKEN_NAME_MAX = 100
 

@@ -1,5 +1,6 @@
 // Reading the audit log: filtered pages for people, a stream of everything for export.
 import { sql } from 'kysely'
+import { DAY_MS } from '../domain/durations.ts'
 import type { Db } from '../store/db.ts'
 import { entryOf, lineOf, type AuditEntry } from './chain.ts'
 
@@ -108,7 +109,6 @@ export async function removedPart(db: Db): Promise<{ seq: number; keptFrom: stri
   return { seq: chain?.removed_seq ?? 0, keptFrom }
 }
 
-const DAY_MS = 86_400_000
 const BATCH = 1000
 
 /** Every entry of the time span in the order of the chain, one JSON line each. */

@@ -1,4 +1,5 @@
 // When a review must be decided: entry plus the policy's days for the worst severity (docs/api-decisions.md, section 9). Pure.
+import { DAY_MS } from './durations.ts'
 import type { PolicyAction, Severity } from './finding.ts'
 
 /** The keys of `cve_policy` with deadlines, in days. */
@@ -7,8 +8,6 @@ export interface ReviewDays {
   readonly sla_high_days: number
   readonly sla_medium_days: number
 }
-
-const DAY_MS = 86_400_000
 
 /** @returns null for a severity without a deadline */
 export function reviewDays(days: ReviewDays, severity: Severity): number | null {

@@ -2,6 +2,7 @@
 import { readdir, rename, stat, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { DAY_MS } from '../domain/durations.ts'
 import type { Clock } from './clock.ts'
 import { isMissing } from './files.ts'
 import { createLineFile, type LineFile } from './line-file.ts'
@@ -21,8 +22,6 @@ export interface LogFileDeps {
   host?: string
   onFailure(error: unknown): void
 }
-
-const DAY_MS = 86_400_000
 
 export function createLogFile(deps: LogFileDeps): LineFile {
   const { directory, clock, mostBytes, mostFiles, mostDays, onFailure } = deps

@@ -1,4 +1,5 @@
 // One decision about one record, in the caller's transaction: its row, the findings it covers, the record's new status.
+import { DAY_MS } from '../domain/durations.ts'
 import type { Finding } from '../domain/finding.ts'
 import { asksForReview, openFindings } from '../domain/review-due.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
@@ -39,7 +40,6 @@ const EVENTS: Record<DecisionAction, StatusEvent> = {
   reject: 'reject',
   upgrade_required: 'require_upgrade',
 }
-const DAY_MS = 86_400_000
 export const REPLACED = 'replaced by a later decision'
 
 /** @param event by default that of the plan's action; `refresh` when the decision replaces another one */

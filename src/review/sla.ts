@@ -1,5 +1,6 @@
 // Deadlines: how clients see them, and what happens when one passes. A passed deadline never changes what is served.
 import { sql } from 'kysely'
+import { DAY_MS } from '../domain/durations.ts'
 import type { Finding } from '../domain/finding.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
 import { isoTimeOrNull } from '../kernel/clock.ts'
@@ -15,7 +16,6 @@ import { announce, cleanUp, type CleanUpDeps } from './settle.ts'
 
 export type SlaDeps = CleanUpDeps & Pick<ReviewDeps, 'db' | 'clock' | 'audit' | 'settings' | 'offered'>
 
-const DAY_MS = 86_400_000
 const WARNING_DAYS = 7
 const BATCH = 200
 /** Most items in a list of the report; the counts are complete. */

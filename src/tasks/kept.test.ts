@@ -1,10 +1,10 @@
 // What a task leaves: its lines, and how long it is kept.
 import { describe, expect, test } from 'vitest'
+import { DAY_MS } from '../domain/durations.ts'
 import { kindOf, request, slowKind, useTaskBench } from './fixture.ts'
 import { MOST_LINES } from './lines.ts'
 import { lastLines, linesAfter, taskPage } from './task-query.ts'
 
-const DAY_MS = 86_400_000
 const { bench, startProcess } = useTaskBench()
 
 describe('lines', () => {

@@ -1,4 +1,5 @@
 // Long work as rows: requests for it, its lines and its end, cancelling it, and the runner that does it.
+import { DAY_MS } from '../domain/durations.ts'
 import { PROBLEM_CODES, Problem, type ProblemCode } from '../domain/problem.ts'
 import type { Json } from '../domain/json.ts'
 import { isEnded, isHeld, TaskCancelled, type TaskRequest } from '../domain/tasks.ts'
@@ -13,7 +14,6 @@ import { lastLines, linesAfter, taskById, type TaskLine } from './task-query.ts'
 
 /** How often a task that another process runs is read again. */
 const POLL_MS = 1_000
-const DAY_MS = 86_400_000
 const KEPT_DAYS = 30
 /** How long the last task of a kind and key is kept: keys may be names that never come again. */
 const LAST_KEPT_DAYS = 365

@@ -1,13 +1,13 @@
 // What becomes of people whom the directory does not have any more, and of those it has again.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { HOUR_MS } from '../../domain/durations.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Database } from '../../store/db.ts'
 import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, ROOT, type Accounts } from '../fixture.ts'
 import type { Person } from './directory.ts'
 
-const HOUR_MS = 3_600_000
 const LDAP: Settings['ldap'] = {
   ...DEFAULTS.ldap,
   ...{ enabled: true, host: 'directory.example.org', group_admin: 'admins', group_maintainer: 'releasers' },

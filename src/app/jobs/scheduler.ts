@@ -1,5 +1,6 @@
 // Runs jobs at their scheduled times, including missed ones. Each due time runs on one replica.
 import { Cron } from 'croner'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { isProblem, Problem } from '../../domain/problem.ts'
 import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
@@ -46,7 +47,6 @@ const GRACE_MS = 8_000
 const STOPPED = Symbol('stopped')
 /** The error of a run whose process died. */
 const INTERRUPTED = 'the process that ran the job ended'
-const DAY_MS = 86_400_000
 
 /** @param deps.audit gets the first failure after a success, so that a feed that is down all day makes one entry */
 export function createScheduler(deps: {

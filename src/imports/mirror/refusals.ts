@@ -1,5 +1,6 @@
 // What a mirror fetched and the gate refused: it is not fetched again until the package or the rules change.
 import { createHash } from 'node:crypto'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { reservedProblem } from '../../packages/reserved-names.ts'
 import type { Db } from '../../store/db.ts'
@@ -10,7 +11,6 @@ import type { Selected } from './select.ts'
 
 /** After these days it is fetched once more: advisories and scanners learn. */
 const REMEMBERED_DAYS = 30
-const DAY_MS = 86_400_000
 
 /** Refusals that the same bytes get again. What an upstream or a disk caused is tried again in each run. */
 const LASTING = new Set(['invalid_package', 'format_mismatch', 'arch_mismatch', 'file_too_large', 'rejected_bytes'])

@@ -1,5 +1,6 @@
 // What happened on each day, counted once from the audit chain and kept when its entries are removed.
 import { sql } from 'kysely'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { createShared } from '../../kernel/shared.ts'
 import type { Db } from '../../store/db.ts'
@@ -26,7 +27,6 @@ export interface Activity {
 
 /** Entries counted in one transaction. */
 const BATCH = 5_000
-const DAY_MS = 86_400_000
 
 export function createActivity({ db, clock }: { db: Db; clock: Clock }): Activity {
   /** @returns whether there may be more */

@@ -1,5 +1,6 @@
 // How the pool grows: a sample of each day, taken from the counters of the distributions. The last sample of a day counts.
 import { sql } from 'kysely'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
 
@@ -19,7 +20,6 @@ export interface PoolGrowth {
 
 /** More than the year that `/dashboard/history` may show. */
 const KEPT_DAYS = 400
-const DAY_MS = 86_400_000
 
 export function createPoolGrowth({ db, clock }: { db: Db; clock: Clock }): PoolGrowth {
   const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)

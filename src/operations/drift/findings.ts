@@ -1,5 +1,6 @@
 // The rows of findings: noted, seen again, resolved, reported once, listed.
 import { sql, type Selectable } from 'kysely'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Db } from '../../store/db.ts'
 import type { DriftTable } from '../../store/tables.ts'
 import type { Suspect } from './inspection.ts'
@@ -104,7 +105,7 @@ export async function countFindings(db: Db): Promise<FindingCount[]> {
 export async function deleteOldFindings(db: Db, now: Date): Promise<void> {
   await db
     .deleteFrom('drift')
-    .where('resolved_at', '<', new Date(now.getTime() - KEPT_DAYS * 86_400_000))
+    .where('resolved_at', '<', new Date(now.getTime() - KEPT_DAYS * DAY_MS))
     .execute()
 }
 

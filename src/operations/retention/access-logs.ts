@@ -1,13 +1,14 @@
 // Access logs of the repository listeners: rotated by name once a day, deleted when they are old, with what was read from them.
 import { readdir, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { exists, ifMissing, isMissing } from '../../kernel/files.ts'
 import type { Db } from '../../store/db.ts'
 import { dayOf } from '../../store/downloads/days.ts'
 import { countOldDownloads, removeOldDownloads } from '../../store/downloads/removal.ts'
-import { DAY_MS, type RetentionStep } from './step.ts'
+import type { RetentionStep } from './step.ts'
 
 const CURRENT = /^access-.+\.log$/
 /** As `dateext` of logrotate(8) names them, which may have compressed them, and with a time as `serve/access-log-size` does. */

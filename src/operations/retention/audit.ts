@@ -1,8 +1,9 @@
 // The audit log: days that are older than it is kept.
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { AuditRemoval } from '../../audit/removal.ts'
-import { DAY_MS, type RetentionStep } from './step.ts'
+import type { RetentionStep } from './step.ts'
 
 export function auditStep(deps: {
   clock: Clock

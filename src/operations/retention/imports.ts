@@ -2,12 +2,13 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ifMissing } from '../../kernel/files.ts'
 import type { Db } from '../../store/db.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
-import { DAY_MS, type RetentionStep } from './step.ts'
+import type { RetentionStep } from './step.ts'
 
 /** Uploads that were identified have three parts; the sweep of dead processes removes their pool files with them. */
 const IDENTIFIED = /\..+\./

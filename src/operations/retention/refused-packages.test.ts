@@ -2,11 +2,11 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Database } from '../../store/db.ts'
 import { refusedPackagesStep } from './refused-packages.ts'
 
 const NOW = Date.parse('2026-03-10T00:00:00Z')
-const DAY_MS = 86_400_000
 const daysAgo = (days: number) => new Date(NOW - days * DAY_MS)
 
 let database: Database

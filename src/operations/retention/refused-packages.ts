@@ -1,11 +1,12 @@
 // Quarantined and rejected packages: bytes and records go some time after the last decision about them.
 import { sql } from 'kysely'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { DeleteIds } from '../../packages/delete-packages.ts'
 import type { ChooseRecords } from '../../packages/records/delete-records.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
-import { DAY_MS, NO_ORIGIN, type RetentionStep } from './step.ts'
+import { NO_ORIGIN, type RetentionStep } from './step.ts'
 
 /** Records deleted in one transaction. */
 const TOGETHER = 50

@@ -21,7 +21,5 @@ export interface RetentionStep {
   run(progress: StepProgress): Promise<Json>
 }
 
-export const DAY_MS = 86_400_000
-
 /** Packages that retention deletes have no request. */
 export const NO_ORIGIN = { ip: null, requestId: null }

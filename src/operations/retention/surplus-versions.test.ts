@@ -1,10 +1,10 @@
 // Which versions are more than a distribution keeps.
 import { expect, test } from 'vitest'
+import { DAY_MS } from '../../domain/durations.ts'
 import { formats } from '../../formats/index.ts'
 import { surplusVersions, type PublishedVersion } from './surplus-versions.ts'
 
 const NOW = Date.parse('2026-03-10T00:00:00Z')
-const DAY_MS = 86_400_000
 
 /** `name version arch days`, in the order of arrival. */
 const records = (lines: string[]): PublishedVersion[] =>

@@ -1,4 +1,5 @@
 // Old versions of published packages: deleted as a person deletes them, unless another package needs them.
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Offered } from '../../formats/format.ts'
@@ -8,7 +9,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { ChooseRecords } from '../../packages/records/delete-records.ts'
 import type { Db } from '../../store/db.ts'
 import { hasChanged, manyVersions, versionsOf } from './published-versions.ts'
-import { DAY_MS, NO_ORIGIN, type RetentionStep, type StepProgress } from './step.ts'
+import { NO_ORIGIN, type RetentionStep, type StepProgress } from './step.ts'
 import { surplusVersions, type PublishedVersion } from './surplus-versions.ts'
 
 /** Records deleted in one transaction, with one publish. */

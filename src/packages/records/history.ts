@@ -1,11 +1,11 @@
 // The past of distributions: which publications are kept, and what becomes of the offers that only older ones name.
 import { sql } from 'kysely'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
 import { lockDistributions } from './lock-order.ts'
 import { transaction } from '../../store/transaction.ts'
 
-const DAY_MS = 86_400_000
 /** Rows deleted in one transaction. */
 const BATCH = 500
 

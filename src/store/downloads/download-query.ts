@@ -1,5 +1,6 @@
 // Downloads of the last days, from counters: totals, per package, per day.
 import { sql } from 'kysely'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { FormatId } from '../../domain/package.ts'
 import type { Db } from '../db.ts'
 import { dateOf } from './days.ts'
@@ -91,7 +92,7 @@ export async function recentDownloads(db: Db, day: number, most: number) {
     .innerJoin('download_packages as p', 'p.id', 'f.package_id')
     .select(['r.at', 'r.address', 'r.agent', 'r.client_type', 'r.path', 'r.status', 'r.bytes'])
     .select(['f.filename', 'f.version', 'f.arch', 'f.distribution', 'p.name', 'p.format'])
-    .where('r.at', '>=', new Date(day * 86_400_000))
+    .where('r.at', '>=', new Date(day * DAY_MS))
     .orderBy('r.at', 'desc')
     .orderBy('r.id', 'desc')
     .limit(most)

@@ -1,5 +1,6 @@
 // Removes downloads of days that are too old, in small transactions.
 import { sql } from 'kysely'
+import { DAY_MS } from '../../domain/durations.ts'
 import type { Db } from '../db.ts'
 import { transaction } from '../transaction.ts'
 import { lockDownloads } from './logs.ts'
@@ -58,11 +59,11 @@ export async function removeOldDownloads(db: Db, firstDay: number, signal: Abort
   // A large repository has tens of thousands of packages a day: 300 days at once took longer than a statement may.
   await removeIn('download_package_days', 'day, package_id', sql`day < ${firstDay}`)
   await removeIn('download_days', 'counted, day', sql`day < ${firstDay}`)
-  await removeIn('recent_downloads', 'id', sql`at < ${new Date(firstDay * 86_400_000)}`)
+  await removeIn('recent_downloads', 'id', sql`at < ${new Date(firstDay * DAY_MS)}`)
   // A file that was downloaded before and never since is named by nothing.
   for (const table of ['download_clients', 'download_agents', 'download_files', 'download_packages'])
     await removeIn(table, 'id', sql`last_day < ${firstDay} order by last_day`)
   // Every line of a log that nothing was appended to since then is too old to count.
-  await deleted(sql`delete from download_logs where seen_at < ${new Date((firstDay - 2) * 86_400_000)}`)
+  await deleted(sql`delete from download_logs where seen_at < ${new Date((firstDay - 2) * DAY_MS)}`)
   return facts
 }

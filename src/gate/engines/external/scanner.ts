@@ -1,5 +1,6 @@
 // What the external scanners share: their interface, and the conversion of their results.
 import { aliasesAmong } from '../../../domain/advisory-id.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
 import { SEVERITIES, type Severity } from '../../../domain/finding.ts'
 import type { Coverage } from '../../../domain/status.ts'
 import { isoTime } from '../../../kernel/clock.ts'
@@ -18,7 +19,6 @@ export interface ExternalScanner extends CveScanner {
 export type ScannerFinding = CveResult['findings'][number]
 
 const MAX_URLS = 3
-const DAY_MS = 24 * 60 * 60 * 1000
 /** The age from which results mention it: both projects publish a database each day. */
 const OLD_DAYS = 3
 

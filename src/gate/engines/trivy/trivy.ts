@@ -2,6 +2,7 @@
 import { readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { HOUR_MS } from '../../../domain/durations.ts'
 import { vulnerabilities } from '../../../domain/finding.ts'
 import type { Distribution, PackageFacts } from '../../../domain/package.ts'
 import { Problem } from '../../../domain/problem.ts'
@@ -41,7 +42,6 @@ export interface TrivyDeps {
 
 const SCAN_MS = 60_000
 const UPDATE_MS = 15 * 60_000
-const HOUR_MS = 60 * 60_000
 /** Log lines of trivy for packages that it leaves out, most of them only with `--debug`: an empty report means nothing then. */
 const LEFT_OUT = [
   /Skipped detection of the packages/,
