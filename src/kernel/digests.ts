@@ -39,3 +39,10 @@ export async function measure(path: string): Promise<{ path: string; sizeBytes: 
   }
   return { path, sizeBytes, digests: digests.hex() }
 }
+
+/** The hex SHA-256 of a file. */
+export async function sha256OfFile(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  return hash.digest('hex')
+}

@@ -1,7 +1,7 @@
 // What a mirror fetched and the gate refused: it is not fetched again until the package or the rules change.
-import { createHash } from 'node:crypto'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
+import { sha256Hex } from '../../kernel/crypto.ts'
 import { reservedProblem } from '../../packages/reserved-names.ts'
 import type { Db } from '../../store/db.ts'
 import { reservationsOf } from '../../store/reservations.ts'
@@ -84,4 +84,4 @@ function lastingCode({ status, code, record_status: record }: ImportedPackage): 
   return status !== 'skipped' && code !== null && LASTING.has(code) ? code : null
 }
 
-const digestOf = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex')
+const digestOf = (value: unknown) => sha256Hex(JSON.stringify(value))

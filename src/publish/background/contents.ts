@@ -1,5 +1,5 @@
 // Background index of files by package (deb `Contents`), made when a distribution had no publish for a while.
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { createHash, type Hash } from 'node:crypto'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { createGzip, gunzip } from 'node:zlib'
 import { archsIn } from '../../formats/architectures.ts'
 import type { Offered } from '../../formats/format.ts'
+import { sha256OfFile } from '../../kernel/digests.ts'
 import { ensureDirectory, exists, fsyncPath } from '../../kernel/files.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import { BEFORE_ALL, nextOffers } from '../../store/records/served-query.ts'
@@ -99,7 +100,7 @@ export async function write(
     const texts = counted(joinNames(sortLines(lines, work)), plain)
     await pipeline(Readable.from(texts), createGzip(), createWriteStream(made))
     await fsyncPath(made)
-    const sha256 = await digestOf(made)
+    const sha256 = await sha256OfFile(made)
     const { size } = await stat(made)
     await rename(made, join(directory, sha256))
     await fsyncPath(directory)
@@ -108,12 +109,6 @@ export async function write(
   } finally {
     await rm(work, { recursive: true, force: true })
   }
-}
-
-async function digestOf(path: string): Promise<string> {
-  const digest = createHash('sha256')
-  for await (const chunk of createReadStream(path)) digest.update(chunk as Buffer)
-  return digest.digest('hex')
 }
 
 async function* counted(

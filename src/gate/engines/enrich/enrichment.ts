@@ -1,11 +1,11 @@
 // Adds EPSS scores and known-exploited flags to findings, from the database only: an upload never waits for the network.
-import { createHash, randomBytes } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { randomBytes } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Exploited, Score } from '../../../domain/advisory.ts'
 import { Problem } from '../../../domain/problem.ts'
 import { isoTimeOrNull, type Clock } from '../../../kernel/clock.ts'
+import { sha256OfFile } from '../../../kernel/digests.ts'
 import {
   ageOfFeed,
   silentStatus,
@@ -89,7 +89,7 @@ export function createEnrichment(deps: {
     const path = join(deps.workDirectory, `${name}-${randomBytes(6).toString('hex')}`)
     try {
       await deps.download(url, path)
-      const digest = await digestOf(path)
+      const digest = await sha256OfFile(path)
       if (digest === before?.digest) {
         await scores.noteChecked(name, null)
         return 'unchanged'
@@ -223,10 +223,4 @@ export function enriched(scanner: CveScanner, enrich: Enrichment['enrich']): Cve
       return { ...result, findings: await enrich(result.findings) }
     },
   }
-}
-
-async function digestOf(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const part of createReadStream(path)) hash.update(part as Buffer)
-  return hash.digest('hex')
 }
