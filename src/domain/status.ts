@@ -79,12 +79,13 @@ export interface EngineLimitsShown {
   file_bytes: number | null
 }
 
-/** How a step of the gate ended. `hold` and `refuse` stop a package; a person can release only `hold`. */
+/** What a check means for the package (`decide`). `hold` and `refuse` stop a package; a person can release only `hold`. */
 export type Outcome = 'pass' | 'warn' | 'hold' | 'refuse'
 
 export interface Verdict {
-  /** the step's name in `validation_steps` */
-  name: 'format' | 'provenance' | 'antivirus' | 'cve' | 'gpg' | 'dependencies' | 'publication'
+  check: PipelineKey
+  /** the check's name in `validation_steps` */
+  name: string
   outcome: Outcome
   result: PipelineResult
   message: string

@@ -1,9 +1,7 @@
 // The malware step: sends the raw file and every decompressed member to the scanner.
-import type { Outcome } from '../domain/status.ts'
 import type { Antivirus } from './engines/scanner.ts'
 import type { Contents } from './contents/contents.ts'
 import type { Step, StepResult } from './step.ts'
-import { unscannedOutcome } from './unscanned.ts'
 
 /**
  * @param engine null when none is configured. That is `error`, as for an engine that is away; in development it is skipped while
@@ -14,12 +12,12 @@ export function antivirusStep(engine: Antivirus | null, production: boolean, con
     key: 'antivirus',
     label: 'Malware scan',
     async run(candidate, settings): Promise<StepResult> {
-      if (!settings.validation.clamav_scan) return notScanned('skipped', 'pass', 'malware scanning is switched off')
+      if (!settings.validation.clamav_scan)
+        return { seen: { result: 'skipped', message: 'malware scanning is switched off' } }
       if (!engine) {
         const message = 'no malware scanner is configured'
-        return production || settings.validation.on_unscanned !== 'allow'
-          ? notScanned('error', unscannedOutcome(settings, 'error', message), message)
-          : notScanned('skipped', 'warn', message)
+        const isNeeded = production || settings.validation.on_unscanned !== 'allow'
+        return { seen: { result: isNeeded ? 'error' : 'skipped', message, concern: true } }
       }
       const scan = await engine.scan({
         path: candidate.path,
@@ -28,18 +26,8 @@ export function antivirusStep(engine: Antivirus | null, production: boolean, con
         contents: (...how) => contents(candidate.format.id, candidate.path, ...how),
       })
       const { result, message, coverage } = scan
-      const verdict = { name: 'antivirus' as const, result, message, coverage }
-      if (result === 'infected') {
-        return {
-          verdict: { ...verdict, outcome: 'refuse', detail: { signature: scan.signature, member: scan.member } },
-        }
-      }
-      if (result === 'clean') return { verdict: { ...verdict, outcome: 'pass' } }
-      return { verdict: { ...verdict, outcome: unscannedOutcome(settings, result, message) } }
+      const detail = result === 'infected' ? { signature: scan.signature, member: scan.member } : undefined
+      return { seen: { result, message, coverage, detail } }
     },
   }
-}
-
-function notScanned(result: 'skipped' | 'error', outcome: Outcome, message: string): StepResult {
-  return { verdict: { name: 'antivirus', outcome, result, message } }
 }

@@ -3,8 +3,7 @@ import { sql } from 'kysely'
 import { reachOf } from '../formats/architectures.ts'
 import { unsatisfied, type Offers } from '../formats/dependencies.ts'
 import type { PackageFacts, Requirement } from '../domain/package.ts'
-import type { Settings } from '../domain/settings.ts'
-import type { Verdict } from '../domain/status.ts'
+import type { Seen } from '../domain/evidence.ts'
 import type { Offered } from '../formats/format.ts'
 import { createKeyedBatches } from '../kernel/batches.ts'
 import type { Db } from '../store/db.ts'
@@ -72,39 +71,31 @@ export function dependenciesStep(db: Db): Step {
   return {
     key: 'dependencies',
     label: 'Dependencies',
-    async run({ facts, format, distribution }, settings) {
+    async run({ facts, format, distribution }) {
       const missing = (await missingIn(db, facts, { format, distribution }, [], read)).map(({ text }) => text)
       const breaks = await additionBreaks(db, { format, distribution }, [facts], publishedOf)
-      return { missing, verdict: verdictOf(missing, breaks, distribution.codename, settings) }
+      return { missing, seen: seenOf(missing, breaks, distribution.codename) }
     },
   }
 }
 
 /** What the package breaks weighs more than what it misses. */
-function verdictOf(
-  missing: readonly string[],
-  breaks: readonly Breakage[],
-  codename: string,
-  { validation }: Settings,
-): Verdict {
-  const name = 'dependencies'
+function seenOf(missing: readonly string[], breaks: readonly Breakage[], codename: string): Seen {
   const warning = breakageWarning(breaks)
   if (warning !== null) {
-    const outcome = validation.on_uninstallable === 'hold' ? 'hold' : 'warn'
     const message = missing.length === 0 ? warning : `${warning}; ${missingMessageOf(missing, codename)}`
     const detail = { missing, would_break: breaks.slice(0, MOST_BREAKAGES), would_break_total: breaks.length }
-    return { name, outcome, result: 'breaks_others', message, detail }
+    return { check: 'dependencies', result: 'breaks_others', message, detail }
   }
-  return missingVerdict(missing, codename)
+  return seenMissing(missing, codename)
 }
 
 /** @param missing requirements that nothing published in the distribution meets, as texts */
-export function missingVerdict(missing: readonly string[], codename: string): Verdict {
-  const name = 'dependencies'
-  if (missing.length === 0)
-    return { name, outcome: 'pass', result: 'satisfied', message: 'every dependency is published here' }
+export function seenMissing(missing: readonly string[], codename: string): Seen {
+  const check = 'dependencies'
+  if (missing.length === 0) return { check, result: 'satisfied', message: 'every dependency is published here' }
   const message = missingMessageOf(missing, codename)
-  return { name, outcome: 'warn', result: 'missing', message, detail: { missing } }
+  return { check, result: 'missing', message, detail: { missing } }
 }
 
 function missingMessageOf(missing: readonly string[], codename: string): string {

@@ -1,116 +1,67 @@
-// How the gate runs its steps and combines their verdicts.
+// How the gate runs its steps, and what the answer shows of the decision.
 import { access, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Settings } from '../domain/settings.ts'
-import type { Outcome, PipelineKey, PipelineResult, Verdict } from '../domain/status.ts'
-import { asStep, combine, nothingRun, runGate } from './gate.ts'
+import type { PipelineKey, PipelineResult } from '../domain/status.ts'
+import { runGate } from './gate.ts'
 import type { Candidate, Step, StepEvent, StepResult } from './step.ts'
 
-const settings = {} as Settings
+const settings = { validation: { on_unscanned: 'hold' }, cve_policy: {} } as Settings
+const now = new Date('2026-03-05T00:00:00Z')
 const candidate = { path: '/staged' } as Candidate
-const NAMES: Record<PipelineKey, Verdict['name']> = {
-  antivirus: 'antivirus',
-  cve_scan: 'cve',
-  gpg: 'gpg',
-  dependencies: 'dependencies',
-}
-const ended = (key: PipelineKey, outcome: Outcome, result: PipelineResult, more = {}): StepResult => ({
-  verdict: { name: NAMES[key], outcome, result, message: `${key} ${result}` },
-  ...more,
-})
-const step = (key: PipelineKey, outcome: Outcome, result: PipelineResult, more = {}): Step => ({
+const step = (key: PipelineKey, result: PipelineResult, more: Partial<StepResult> = {}, concern = false): Step => ({
   key,
   label: key,
-  run: () => Promise.resolve(ended(key, outcome, result, more)),
+  run: () => Promise.resolve({ seen: { result, message: `${key} ${result}`, concern }, ...more }),
+})
+const run = (steps: Step[], how = settings, progress: (event: StepEvent) => void = () => {}) =>
+  runGate(steps, candidate, how, now, progress)
+
+test('the answer has its four keys, and the warnings of those that warned', async () => {
+  const { pipeline, status, steps, warnings } = await run([
+    step('antivirus', 'skipped', {}, true),
+    step('dependencies', 'missing', { missing: ['libone'] }),
+  ])
+  expect(status).toBe('published')
+  expect(pipeline).toEqual({ antivirus: 'skipped', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'missing' })
+  expect(warnings).toEqual(['antivirus skipped', 'dependencies missing'])
+  expect(steps).toMatchObject([{ name: 'antivirus', passed: true, warning: true }, { name: 'dependencies' }])
 })
 
-describe('combining verdicts', () => {
-  const clean = ended('antivirus', 'pass', 'clean')
-  const unscanned = ended('antivirus', 'hold', 'limited')
-  test.each<
-    [string, [PipelineKey, StepResult][], { status: string; heldReason: string | null; cveStatus: string | null }]
-  >([
-    ['nothing ran', [], { status: 'published', heldReason: null, cveStatus: null }],
-    ['a step passed', [['antivirus', clean]], { status: 'published', heldReason: null, cveStatus: null }],
-    [
-      'a finding asks for review',
-      [['cve_scan', ended('cve_scan', 'hold', 'review')]],
-      { status: 'pending_review', heldReason: 'cve_review', cveStatus: 'pending_review' },
-    ],
-    [
-      'a scan could not judge',
-      [['antivirus', unscanned]],
-      { status: 'pending_review', heldReason: 'unscanned', cveStatus: null },
-    ],
-    [
-      'a finding follows a scan that could not judge',
-      [
-        ['antivirus', unscanned],
-        ['cve_scan', ended('cve_scan', 'hold', 'review')],
-      ],
-      { status: 'pending_review', heldReason: 'cve_review', cveStatus: 'pending_review' },
-    ],
-    [
-      'there are no advisories',
-      [
-        ['antivirus', unscanned],
-        ['cve_scan', ended('cve_scan', 'hold', 'no_data')],
-      ],
-      { status: 'pending_review', heldReason: 'unscanned', cveStatus: 'pending_review' },
-    ],
-    [
-      'a later step passed after a hold',
-      [
-        ['antivirus', unscanned],
-        ['cve_scan', ended('cve_scan', 'pass', 'no_findings')],
-      ],
-      { status: 'pending_review', heldReason: 'unscanned', cveStatus: 'approved' },
-    ],
-    [
-      'a step refused after a hold',
-      [
-        ['antivirus', unscanned],
-        ['cve_scan', ended('cve_scan', 'refuse', 'blocked')],
-      ],
-      { status: 'quarantined', heldReason: null, cveStatus: 'blocked' },
-    ],
-    [
-      'a step warned',
-      [['cve_scan', ended('cve_scan', 'warn', 'warning')]],
-      { status: 'published', heldReason: null, cveStatus: 'approved' },
-    ],
-  ])('%s', (_, steps, expected) => {
-    const result = steps.reduce((before, [key, one]) => combine(before, key, one), nothingRun(candidate))
-    expect(result).toMatchObject(expected)
-    expect(result.steps).toEqual(steps.map(([, { verdict }]) => asStep(verdict)))
-  })
+test.each<[PipelineResult, boolean, boolean]>([
+  ['skipped', false, true],
+  ['no_data', false, false],
+  ['error', false, false],
+])(
+  'the result %s of the vulnerability scan counts as scanned: %s, and as passed: %s',
+  async (result, scanned, passed) => {
+    expect((await run([step('cve_scan', result)])).cveSummary).toMatchObject({ scanned, passed })
+  },
+)
 
-  test.each<[PipelineResult, Outcome, boolean]>([
-    ['no_findings', 'pass', true],
-    ['review', 'hold', true],
-    ['skipped', 'pass', false],
-    ['no_data', 'warn', false],
-    ['error', 'hold', false],
-  ])('the result %s of the vulnerability scan counts as scanned or not', (result, outcome, scanned) => {
-    const after = combine(nothingRun(candidate), 'cve_scan', ended('cve_scan', outcome, result))
-    expect(after.cveSummary).toMatchObject({ scanned, passed: outcome !== 'hold' })
-  })
-
-  test('a result is not changed by the next one', () => {
-    const before = nothingRun(candidate)
-    combine(before, 'antivirus', ended('antivirus', 'warn', 'skipped'))
-    expect(before).toEqual(nothingRun(candidate))
-  })
-})
+test.each([
+  ['error', 'scanner_unavailable', 60],
+  ['no_data', 'scan_incomplete', 3600],
+] as const)(
+  'where nothing unscanned is taken, the result %s is the error %s',
+  async (result, code, retryAfterSeconds) => {
+    const refusing = { validation: { on_unscanned: 'refuse' }, cve_policy: {} } as Settings
+    const events: string[] = []
+    const ended = run([step('cve_scan', result)], refusing, ({ status }) => void events.push(status))
+    await expect(ended).rejects.toMatchObject({ code, detail: `cve_scan ${result}`, retryAfterSeconds })
+    expect(events).toEqual(['running'])
+  },
+)
 
 test('a step that refuses ends the gate, and later keys stay not_run', async () => {
   const events: string[] = []
   const { pipeline, status } = await runGate(
-    [step('antivirus', 'refuse', 'infected'), step('cve_scan', 'pass', 'no_findings')],
+    [step('antivirus', 'infected'), step('cve_scan', 'no_findings')],
     candidate,
     settings,
+    now,
     ({ name, status }: StepEvent) => void events.push(`${name} ${status}`),
   )
   expect(status).toBe('quarantined')
@@ -125,8 +76,10 @@ test('a file that a step wrote is removed when a later step throws', async () =>
   await writeFile(signed, '')
   await writeFile(received, '')
   const failing: Step = { key: 'dependencies', label: '', run: () => Promise.reject(new Error('database gone')) }
-  const steps = [step('gpg', 'pass', 'signed', { candidate: { path: signed } }), failing]
-  await expect(runGate(steps, { path: received } as Candidate, settings, () => {})).rejects.toThrow('database gone')
+  const steps = [step('gpg', 'signed', { candidate: { path: signed } as Candidate }), failing]
+  await expect(runGate(steps, { path: received } as Candidate, settings, now, () => {})).rejects.toThrow(
+    'database gone',
+  )
   await expect(access(signed)).rejects.toThrow('ENOENT')
   await access(received)
   await rm(directory, { recursive: true })

@@ -1,4 +1,7 @@
-// Runs the steps of the gate in order and combines their verdicts.
+// Runs the steps of the gate in order; `decide` says what follows from what they see.
+import { ARRIVING, decide, resultsOf, type Decision } from '../domain/decide.ts'
+import type { Seen } from '../domain/evidence.ts'
+import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import { countSeverities, type Finding } from '../domain/finding.ts'
 import type {
@@ -12,7 +15,7 @@ import type {
 } from '../domain/status.ts'
 import { removeFile } from '../kernel/files.ts'
 import { trace } from '../kernel/trace.ts'
-import type { Candidate, Step, StepEvent, StepResult, ValidationStep } from './step.ts'
+import type { Candidate, Step, StepEvent, ValidationStep } from './step.ts'
 
 export interface GateResult {
   candidate: Candidate
@@ -43,93 +46,72 @@ const EVENT_NAMES: Record<PipelineKey, string> = {
 }
 
 /**
- * Runs the steps until one refuses; later keys stay `not_run`. The worst outcome decides the status.
- * @throws Problem when a step cannot judge and nothing may be stored; files that steps wrote are removed
+ * Runs the steps until one refuses; later keys stay `not_run`. What `decide` says of all that was seen is the result.
+ * @throws Problem when a step could not judge and nothing may be stored; files that steps wrote are removed
  */
 export async function runGate(
   steps: readonly Step[],
   first: Candidate,
   settings: Settings,
+  now: Date,
   progress: (event: StepEvent) => void,
 ): Promise<GateResult> {
-  let result = nothingRun(first)
+  let candidate = first
+  let missing: string[] = []
+  const checks: Seen[] = []
+  let decision = decide(settings, ARRIVING, { checks }, [], now)
   try {
     for (const step of steps) {
       const { label } = step
       const name = EVENT_NAMES[step.key]
       progress({ name, label, status: 'running', message: '', detail: null })
-      const { candidate } = result
-      const ended = await trace(`gate ${step.key}`, {}, async (seen) => {
+      const verdict = await trace(`gate ${step.key}`, {}, async (attributes) => {
         const said = await step.run(candidate, settings)
-        seen['gatehouse.result'] = said.verdict.result
-        seen['gatehouse.outcome'] = said.verdict.outcome
-        return said
+        candidate = said.candidate ?? candidate
+        missing = said.missing ?? missing
+        checks.push({ ...said.seen, check: step.key })
+        decision = decide(settings, ARRIVING, { checks }, [], now)
+        const last = decision.verdicts.at(-1) as Verdict
+        attributes['gatehouse.result'] = last.result
+        attributes['gatehouse.outcome'] = last.outcome
+        return last
       })
-      result = combine(result, step.key, ended)
-      const { outcome, message, detail = null } = ended.verdict
+      if (decision.turnedAway) throw turnedAway(decision.turnedAway)
+      const { outcome, message, detail = null } = verdict
       progress({ name, label, status: EVENT_STATUS[outcome], message, detail })
       if (outcome === 'refuse') break
     }
-    return result
+    return resultOf(candidate, decision, missing)
   } catch (error) {
-    if (result.candidate.path !== first.path) await removeFile(result.candidate.path)
+    if (candidate.path !== first.path) await removeFile(candidate.path)
     throw error
   }
 }
 
-export function nothingRun(candidate: Candidate): GateResult {
+const turnedAway = ({ code, message }: NonNullable<Decision['turnedAway']>) =>
+  new Problem(code, message, {}, { retryAfterSeconds: code === 'scanner_unavailable' ? 60 : 3600 })
+
+/** What the record and the answer show of a decision about a new package. Pure. */
+export function resultOf(candidate: Candidate, decision: Decision, missing: string[]): GateResult {
+  const { verdicts, status, cveStatus, heldReason, findings } = decision
+  const coverageOf = (key: PipelineKey) => verdicts.find(({ check }) => check === key)?.coverage ?? null
+  const cve = verdicts.find(({ check }) => check === 'cve_scan')
   return {
-    candidate,
-    status: 'published',
-    cveStatus: null,
-    heldReason: null,
-    pipeline: { ...NOTHING_RUN },
-    coverage: { antivirus: null, cve_scan: null },
-    steps: [],
-    findings: null,
-    cveSummary: null,
-    missing: [],
-    warnings: [],
+    ...{ candidate, status, cveStatus, heldReason, findings, missing },
+    pipeline: { ...NOTHING_RUN, ...resultsOf(verdicts) },
+    coverage: { antivirus: coverageOf('antivirus'), cve_scan: coverageOf('cve_scan') },
+    steps: verdicts.map(asStep),
+    cveSummary: cve
+      ? {
+          scanned: !['skipped', 'no_data', 'error'].includes(cve.result),
+          passed: cve.outcome === 'pass' || cve.outcome === 'warn',
+          ...countSeverities(findings ?? []),
+        }
+      : null,
+    warnings: verdicts.filter(({ outcome }) => outcome === 'warn').map(({ message }) => message),
   }
 }
 
-/** The result so far with one more step's. Pure. */
-export function combine(before: GateResult, key: PipelineKey, ended: StepResult): GateResult {
-  const { verdict } = ended
-  const after: GateResult = {
-    ...before,
-    candidate: ended.candidate ?? before.candidate,
-    findings: ended.findings ?? before.findings,
-    missing: ended.missing ?? before.missing,
-    pipeline: { ...before.pipeline, [key]: verdict.result },
-    steps: [...before.steps, asStep(verdict)],
-    warnings: verdict.outcome === 'warn' ? [...before.warnings, verdict.message] : before.warnings,
-  }
-  if (key === 'antivirus' || key === 'cve_scan')
-    after.coverage = { ...before.coverage, [key]: verdict.coverage ?? null }
-  if (key === 'cve_scan') {
-    after.cveStatus = CVE_STATUS[verdict.outcome]
-    after.cveSummary = {
-      scanned: !['skipped', 'no_data', 'error'].includes(verdict.result),
-      passed: verdict.outcome === 'pass' || verdict.outcome === 'warn',
-      ...countSeverities(ended.findings ?? []),
-    }
-  }
-  if (verdict.outcome === 'refuse') return { ...after, status: 'quarantined', heldReason: null }
-  if (verdict.outcome !== 'hold') return after
-  // A finding tells a reviewer more than a scan that could not be made.
-  const heldReason = verdict.result === 'review' ? 'cve_review' : (before.heldReason ?? reasonOf(verdict))
-  return { ...after, status: 'pending_review', heldReason }
-}
-
-const reasonOf = ({ result }: Verdict): HeldReason => (result === 'breaks_others' ? 'breaks_others' : 'unscanned')
-
-const CVE_STATUS: Record<Verdict['outcome'], CveStatus> = {
-  pass: 'approved',
-  warn: 'approved',
-  hold: 'pending_review',
-  refuse: 'blocked',
-}
 const EVENT_STATUS: Record<Verdict['outcome'], StepEvent['status']> = {
   pass: 'done',
   warn: 'warn',

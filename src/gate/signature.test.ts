@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { verdictOf } from '../domain/decide.ts'
 import type { SignatureVerdict } from '../formats/format.ts'
 import type { Settings } from '../domain/settings.ts'
 import { signatureStep, type SourceKeys } from './signature.ts'
@@ -27,8 +28,9 @@ async function run(
   const settings = {
     validation: { sign_packages: false, gpg_required: false, keep_vendor_signatures: isKept },
   } as Settings
-  const { verdict } = await step.run({ path: 'a', format } as unknown as Candidate, settings)
-  return [verdict.outcome, verdict.result, published]
+  const { seen } = await step.run({ path: 'a', format } as unknown as Candidate, settings)
+  const { outcome, result } = verdictOf(settings, { ...seen, check: 'gpg' }, true)
+  return [outcome, result, published]
 }
 
 test.each([

@@ -1,9 +1,9 @@
-// The signature step: decides whose signature clients will check when they install the file.
+// The signature step: whose signature clients will check when they install the file.
 import type { Clock } from '../kernel/clock.ts'
 import { measure } from '../kernel/digests.ts'
 import { fsyncPath, removeFile } from '../kernel/files.ts'
 import type { Signers, SignatureVerdict } from '../formats/format.ts'
-import type { PipelineResult, Verdict } from '../domain/status.ts'
+import type { PipelineResult } from '../domain/status.ts'
 import type { Candidate, Step, StepResult } from './step.ts'
 
 const RESULTS: Record<SignatureVerdict['outcome'], PipelineResult> = {
@@ -12,13 +12,6 @@ const RESULTS: Record<SignatureVerdict['outcome'], PipelineResult> = {
   invalid: 'invalid',
   unsigned: 'unsigned',
 }
-
-const verdictOf = (outcome: Verdict['outcome'], result: PipelineResult, message: string): Verdict => ({
-  name: 'gpg',
-  outcome,
-  result,
-  message,
-})
 
 interface VendorKey {
   fingerprint: string
@@ -89,7 +82,7 @@ export function signatureStep(deps: SignatureDeps): Step {
     async run(candidate, settings): Promise<StepResult> {
       const { format } = candidate
       if (!format.verifySignature)
-        return { verdict: verdictOf('pass', 'signed', 'the signed index lists the digest of this file') }
+        return { seen: { result: 'signed', message: 'the signed index lists the digest of this file' } }
       const { outcome, keyId, vendor } = await verify(candidate.path, format, format.verifySignature)
       const { keep_vendor_signatures: isKept, gpg_required: isRequired, sign_packages: isSigning } = settings.validation
       const received = {
@@ -100,13 +93,13 @@ export function signatureStep(deps: SignatureDeps): Step {
       }[outcome]
       const result = RESULTS[outcome]
       if (outcome === 'verified' && vendor && isKept) await deps.sourceKeys.publish(vendor)
-      if (outcome === 'verified' && (!vendor || isKept)) return { verdict: verdictOf('pass', result, received) }
-      if (outcome === 'invalid') return { verdict: verdictOf('refuse', result, received) }
-      if (isRequired && outcome !== 'verified')
-        return { verdict: verdictOf('refuse', result, `${received}, and the settings require a known signature`) }
+      if (outcome === 'verified' && (!vendor || isKept)) return { seen: { result, message: received } }
+      // Our signature must not hide what is refused.
+      if (outcome === 'invalid' || (isRequired && outcome !== 'verified'))
+        return { seen: { result, message: received } }
       if (!isSigning || !format.sign) {
         const refusing = outcome === 'verified' ? 'that do not have that key' : 'that check signatures'
-        return { verdict: verdictOf('warn', result, `${received}; clients ${refusing} refuse it`) }
+        return { seen: { result, message: `${received}; clients ${refusing} refuse it`, concern: true } }
       }
       // Whoever compares digests with the vendor's has to know that the signature was replaced.
       const replaced = outcome !== 'unsigned'
@@ -115,8 +108,8 @@ export function signatureStep(deps: SignatureDeps): Step {
         : `received ${received}; signed with the repository key`
       return {
         candidate: { ...candidate, ...(await signedCopy(deps, candidate)) },
-        verdict: {
-          ...verdictOf(outcome === 'unknown_key' ? 'warn' : 'pass', 'signed', message),
+        seen: {
+          ...{ result: 'signed', message, concern: outcome === 'unknown_key' },
           detail: { received_sha256: candidate.receivedSha256 },
         },
       }

@@ -1,8 +1,8 @@
 // The vocabulary of the gate: the package under test, the steps that test it, and what a step leaves in the record.
 import type { Digests, Distribution, PackageFacts } from '../domain/package.ts'
+import type { Seen } from '../domain/evidence.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Coverage, PipelineKey, Verdict } from '../domain/status.ts'
-import type { Finding } from '../domain/finding.ts'
+import type { Coverage, PipelineKey } from '../domain/status.ts'
 import type { PackageFormat } from '../formats/format.ts'
 
 /** A file of our own in staging, received completely and flushed. */
@@ -22,10 +22,9 @@ export interface Candidate extends Staged {
   receivedSha256: string
 }
 
-/** What one step of the gate decides, and the evidence it adds to the record. */
+/** What one step of the gate saw; `decide` judges it. */
 export interface StepResult {
-  verdict: Verdict
-  findings?: Finding[]
+  seen: Omit<Seen, 'check'>
   /** replaces the candidate for the following steps, when the step wrote a new file (rpm signing) */
   candidate?: Candidate
   /** dependencies that no published package satisfies */
@@ -35,7 +34,7 @@ export interface StepResult {
 export interface Step {
   key: PipelineKey
   label: string
-  /** @throws Problem when the step cannot judge and nothing may be stored */
+  /** @param settings say what is looked at, and how; what follows from it is not a step's matter */
   run(candidate: Candidate, settings: Settings): Promise<StepResult>
 }
 

@@ -116,7 +116,7 @@ export function createIntake(deps: IntakeDeps): Intake {
         const rejected = await findDuplicate(candidate)
         if (rejected) return { arrival, gate: await refuseAgain(candidate, rejected, meta, subject) }
         arrived = expect(candidate.distribution.codename)
-        const gate = await runGate(deps.steps, candidate, settings, progress)
+        const gate = await runGate(deps.steps, candidate, settings, deps.clock.now(), progress)
         checkpoint('verdicts')
         return { arrival, gate }
       }, source.sizeBytes)

@@ -1,5 +1,6 @@
 // Builds the new record and its audit entry from the arrival and the gate's result. Pure.
 import type { AuditEvent } from '../domain/audit.ts'
+import { isUnscanned } from '../domain/decide.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PackageStatus } from '../domain/status.ts'
@@ -9,7 +10,6 @@ import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, Staged } from '../gate/step.ts'
 import type { Arrival, Listing, Meta } from './arrival.ts'
 import type { GateResult } from '../gate/gate.ts'
-import { isUnscanned } from '../gate/unscanned.ts'
 
 const RESULTS: Record<PackageStatus, AuditEvent['result']> = {
   published: 'SUCCESS',

@@ -2,8 +2,7 @@
 import { sql } from 'kysely'
 import { unpackFacts } from '../domain/packed-facts.ts'
 import type { ValidationStep } from '../gate/step.ts'
-import { asStep } from '../gate/gate.ts'
-import { createOffersOf, missingIn, missingVerdict } from '../gate/dependencies.ts'
+import { createOffersOf, missingIn, seenMissing } from '../gate/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import { lockDistributions } from './records/lock-order.ts'
 import type { Db } from '../store/db.ts'
@@ -71,11 +70,12 @@ async function storeMissing(
       const pipeline = row.pipeline as { dependencies?: string }
       const steps = row.validation_steps as ValidationStep[]
       if (pipeline.dependencies !== 'missing') return [{ id: row.id, missing, pipeline, steps }]
-      const verdict = missingVerdict(missing, codename)
-      const step = asStep(verdict)
+      const { result, message, detail = null } = seenMissing(missing, codename)
+      const warns = missing.length > 0 ? { warning: true } : {}
+      const step = { name: 'dependencies', passed: true, message, detail, ...warns }
       return [
         {
-          ...{ id: row.id, missing, pipeline: { ...pipeline, dependencies: verdict.result } },
+          ...{ id: row.id, missing, pipeline: { ...pipeline, dependencies: result } },
           steps: steps.map((one) => (one.name === step.name ? step : one)),
         },
       ]

@@ -1,4 +1,5 @@
 // Applies the result of a later check to a record: one rule for rescan, re-match, second scanner and dependency scan.
+import type { Found } from '../domain/evidence.ts'
 import { vulnerabilities, type Finding } from '../domain/finding.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { changeRecord, lockRecord, type Change, type Changed } from '../packages/records/change-record.ts'
@@ -6,10 +7,10 @@ import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 import { insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
 import { activeDecisions } from '../packages/records/decisions.ts'
-import type { BlobsTable, PackageRow, ReviewReason } from '../store/tables.ts'
+import type { ReviewReason } from '../domain/acceptance.ts'
+import type { BlobsTable, PackageRow } from '../store/tables.ts'
 import type { Insertable } from 'kysely'
 import { assess, type Assessment, type Check } from './assess.ts'
-import { withAcceptance } from './coverage.ts'
 import { mergeFindings, type Seen } from './merge.ts'
 import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
 import { announce, cleanUp, type CleanUpDeps } from './settle.ts'
@@ -50,7 +51,7 @@ export function applyFindings(
   alongside: Alongside = {},
 ): Promise<Applied> {
   const now = isoTime(deps.clock.now())
-  const merge = (known: readonly Finding[]) => mergeFindings(known, seen, deps.engines, deps.settings().cve_policy, now)
+  const merge = (known: readonly Finding[]) => mergeFindings(known, seen, deps.engines, now)
   return reviseFindings(deps, id, merge, check, actor, alongside)
 }
 
@@ -61,7 +62,7 @@ export function applyFindings(
 export async function reviseFindings(
   deps: ApplyDeps,
   id: number,
-  revise: (known: readonly Finding[]) => Finding[],
+  revise: (known: readonly Finding[]) => readonly Found[],
   check: Check,
   actor: Actor,
   { set = {}, replacement = null }: Alongside = {},
@@ -70,9 +71,9 @@ export async function reviseFindings(
     transaction(deps.db, async (tx) => {
       const before = await lockRecord(tx, id)
       const decisions = (await activeDecisions(tx, [id])).get(id) ?? []
-      const findings = withAcceptance(revise((before.cve_results ?? []) as Finding[]), decisions)
+      const findings = revise((before.cve_results ?? []) as Finding[])
       const now = deps.clock.now()
-      const assessment = assess(before, findings, check, { decisions, policy: deps.settings().cve_policy, now })
+      const assessment = assess(before, findings, check, { decisions, policy: deps.settings(), now })
       // Another rescan may have cleared the record meanwhile, and a person may have published it.
       const isCleared = assessment.kind === 'change' && assessment.event === 'clear'
       if (replacement && isCleared) await replaceFile(tx, before, replacement, seen)
@@ -93,7 +94,7 @@ async function replaceFile(tx: Db, before: PackageRow, { blob }: Replacement, se
 
 interface ToRecord {
   before: PackageRow
-  findings: readonly Finding[]
+  findings: readonly Found[]
   check: Check
   actor: Actor
   assessment: Assessment

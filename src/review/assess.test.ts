@@ -5,11 +5,12 @@ import type { Finding } from '../domain/finding.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Coverage } from '../domain/status.ts'
 import { assess, type Assessed, type Check } from './assess.ts'
-import type { Standing } from './coverage.ts'
+import type { Standing } from '../domain/acceptance.ts'
 
 const now = new Date('2026-03-05T00:00:00Z')
 const before = (more: Partial<Assessed> = {}): Assessed => ({
   status: 'published',
+  served: true,
   cve_results: [],
   cve_summary: { scanned: true },
   last_scan: new Date('2026-03-01T00:00:00Z'),
@@ -22,13 +23,21 @@ const before = (more: Partial<Assessed> = {}): Assessed => ({
   review_reasons: null,
   ...more,
 })
-const policy = {
+const cve_policy = {
   critical: 'block',
   high: 'review',
   sla_critical_days: 0,
   sla_high_days: 7,
   sla_medium_days: 30,
 } as unknown as Settings['cve_policy']
+const policy = {
+  cve_policy,
+  validation: { on_unscanned: 'hold', on_uninstallable: 'hold', gpg_required: false },
+} as const
+const LOOKED_AT: Check['evidence'] = [
+  { check: 'antivirus', result: 'clean', message: '' },
+  { check: 'gpg', result: 'signed', message: '' },
+]
 const coverage = (files_seen = 1, database_date = '2026-03-04'): Coverage => ({
   engine: 'osv-components',
   engine_version: null,
@@ -92,12 +101,12 @@ test.each<[string, Parameters<typeof run>, string]>([
   ],
   [
     'a quarantined record has no cause left',
-    [before({ status: 'quarantined' }), [], { mechanism: 'rescan', clears: true }],
+    [before({ status: 'quarantined' }), [], { mechanism: 'rescan', evidence: LOOKED_AT }],
     'change clear',
   ],
   [
-    'a published record is told to be cleared',
-    [before(), [], { mechanism: 'rescan', clears: true, evidence: [] }],
+    'nothing is wrong with a published record',
+    [before(), [], { mechanism: 'rescan', evidence: LOOKED_AT }],
     'change refresh',
   ],
   ['a rejected record has a new finding', [before({ status: 'rejected' }), [finding('CVE-1')]], 'change refresh'],
@@ -136,13 +145,12 @@ test.each<[string, Date | null, string]>([
 })
 
 test('a new verdict replaces the old one in pipeline, steps and coverage, and leaves the others', () => {
-  const verdict = { name: 'cve' as const, outcome: 'hold' as const, result: 'review' as const, message: 'why' }
   const result = run(before(), [], {
     mechanism: 'rescan',
-    evidence: [{ key: 'cve_scan', verdict: { ...verdict, coverage: coverage() } }],
+    evidence: [{ check: 'cve_scan', result: 'no_data', message: 'why', coverage: coverage() }],
   })
   const set = result.kind === 'change' ? result.set : {}
-  expect(JSON.parse(set.pipeline as string)).toEqual({ antivirus: 'clean', cve_scan: 'review' })
+  expect(JSON.parse(set.pipeline as string)).toEqual({ antivirus: 'clean', cve_scan: 'no_data' })
   expect(JSON.parse(set.validation_steps as string)).toMatchObject([{ name: 'cve', passed: false, message: 'why' }])
   expect(JSON.parse(set.coverage as string)).toEqual({ cve_scan: coverage() })
 })

@@ -1,37 +1,31 @@
 // What a later check means for a record: nothing, a new scan date, or a change. Pure.
 import { isDeepStrictEqual } from 'node:util'
+import type { ReviewReason, Standing } from '../domain/acceptance.ts'
+import { decide, resultsOf, type Decision, type Policy } from '../domain/decide.ts'
+import type { Found, Seen } from '../domain/evidence.ts'
 import { countSeverities, type Finding } from '../domain/finding.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
-import type { Settings } from '../domain/settings.ts'
-import type { Coverage, Mechanism, PipelineKey, Verdict } from '../domain/status.ts'
+import type { Coverage, HeldReason, Mechanism, Verdict } from '../domain/status.ts'
 import type { StatusEvent } from '../domain/transitions.ts'
 import { asStep } from '../gate/gate.ts'
-import { isUnscanned } from '../gate/unscanned.ts'
 import type { Change } from '../packages/records/change-record.ts'
-import type { PackageRow, ReviewReason } from '../store/tables.ts'
-import { reasonsToAsk, type Standing } from './coverage.ts'
+import type { PackageRow } from '../store/tables.ts'
 import { sameFindings } from './merge.ts'
-
-/** A verdict that replaces what the record says about that step. */
-export interface Evidence {
-  key: PipelineKey
-  verdict: Verdict
-}
 
 /** A check of a stored package after it came in. */
 export interface Check {
   mechanism: Mechanism
-  evidence?: readonly Evidence[]
+  /** what its steps saw; each replaces what the record says about that step */
+  evidence?: readonly Seen[]
   /** coverage of the components inside, when the check was about them and not about the package itself */
   components?: Coverage
-  /** the package is quarantined and no cause is left: it goes to review */
-  clears?: boolean
 }
 
 /** The columns of a record that an assessment depends on. */
 export type Assessed = Pick<
   PackageRow,
   | 'status'
+  | 'served'
   | 'cve_results'
   | 'cve_summary'
   | 'last_scan'
@@ -50,6 +44,7 @@ export type Assessment = { newIds: string[]; droppedIds: string[] } & (
   | {
       kind: 'change'
       event: StatusEvent
+      heldReason: HeldReason | null
       /** null when they are the same as before */
       findings: Finding[] | null
       set: NonNullable<Change['set']>
@@ -60,22 +55,24 @@ export type Assessment = { newIds: string[]; droppedIds: string[] } & (
 )
 
 /**
- * @param findings what is known now, with `accepted_by_decision` as the decisions in force say
+ * @param found what is known now
  * @param decisions those in force for the record
  */
 export function assess(
   before: Assessed,
-  findings: Finding[],
+  found: readonly Found[],
   check: Check,
-  { decisions, policy, now }: { decisions: readonly Standing[]; policy: Settings['cve_policy']; now: Date },
+  { decisions, policy, now }: { decisions: readonly Standing[]; policy: Policy; now: Date },
 ): Assessment {
   const known = (before.cve_results ?? []) as Finding[]
+  const evidence = { checks: check.evidence ?? [], findings: found }
+  const decision = decide(policy, { ...before, findings: known }, evidence, decisions, now)
+  const { event, reasons, verdicts } = decision
+  const findings = decision.findings ?? []
   const ids = new Set(findings.map((finding) => finding.id))
   const knownIds = new Set(known.map((finding) => finding.id))
   const newIds = [...ids].filter((id) => !knownIds.has(id))
   const droppedIds = [...knownIds].filter((id) => !ids.has(id))
-  const reasons = reasonsToAsk(known, findings, decisions)
-  const event = eventFor(before, reasons, check)
   const isSame = sameFindings(known, findings) && (before.cve_results !== null || check.components !== undefined)
   if (isSame && event === 'refresh') {
     // A nightly check of 100,000 packages must cost what it finds, not what is stored.
@@ -83,19 +80,22 @@ export function assess(
       return { kind: 'noop', newIds, droppedIds }
     if (!check.components && !check.evidence && before.last_scan) return { kind: 'touchScanDate', newIds, droppedIds }
   }
-  const changes = reviewChanges(before, findings, check, { event, reasons, policy, now })
-  const set = { ...scanColumns(before, findings, check, now), ...changes.set }
+  const changes = reviewChanges(before, check, decision, policy.cve_policy, now)
+  const set = { ...scanColumns(before, findings, check, verdicts, now), ...changes.set }
   const { review } = changes
-  return { kind: 'change', event, findings: isSame ? null : findings, set, review, reasons, newIds, droppedIds }
+  const { heldReason } = decision
+  const changed = isSame ? null : findings
+  return { kind: 'change', event, heldReason, findings: changed, set, review, reasons, newIds, droppedIds }
 }
 
-function eventFor(before: Assessed, reasons: readonly ReviewReason[], check: Check): StatusEvent {
-  if (before.status === 'published' && reasons.length > 0) return 'reopen'
-  return before.status === 'quarantined' && check.clears ? 'clear' : 'refresh'
-}
-
-function scanColumns(before: Assessed, findings: readonly Finding[], check: Check, now: Date) {
-  const { pipeline, steps, coverage } = withEvidence(before, check)
+function scanColumns(
+  before: Assessed,
+  findings: readonly Finding[],
+  check: Check,
+  verdicts: readonly Verdict[],
+  now: Date,
+) {
+  const { steps, coverage } = withVerdicts(before, check, verdicts)
   return {
     // Each scan speaks for itself: matching the components does not make the package scanned. The counts are of both.
     cve_summary: JSON.stringify({
@@ -107,62 +107,54 @@ function scanColumns(before: Assessed, findings: readonly Finding[], check: Chec
       ...countSeverities(findings),
     }),
     last_scan: check.components ? before.last_scan : now,
-    pipeline: JSON.stringify(pipeline),
+    pipeline: JSON.stringify({ ...before.pipeline, ...resultsOf(verdicts) }),
     validation_steps: JSON.stringify(steps),
     coverage: JSON.stringify(coverage),
   }
 }
 
 /** The record's results of its steps; each new verdict takes the place of the old one. */
-function withEvidence(before: Assessed, { evidence = [], components }: Check) {
+function withVerdicts(before: Assessed, { components }: Check, verdicts: readonly Verdict[]) {
   const steps = [...(before.validation_steps as { name: string }[])]
-  const pipeline = { ...before.pipeline }
   const coverage: Record<string, unknown> = {
     ...before.coverage,
     ...(components ? { dependency_scan: components } : {}),
   }
-  for (const { key, verdict } of evidence) {
-    pipeline[key] = verdict.result
-    if (key === 'antivirus' || key === 'cve_scan') coverage[key] = verdict.coverage ?? null
+  for (const verdict of verdicts) {
+    const { check } = verdict
+    if (check === 'antivirus' || check === 'cve_scan') coverage[check] = verdict.coverage ?? null
     const at = steps.findIndex((step) => step.name === verdict.name)
     if (at < 0) steps.push(asStep(verdict))
     else steps[at] = asStep(verdict)
   }
-  return { steps, pipeline, coverage }
+  return { steps, coverage }
 }
 
 function reviewChanges(
   before: Assessed,
-  findings: readonly Finding[],
   check: Check,
-  {
-    event,
-    reasons,
-    policy,
-    now,
-  }: { event: StatusEvent; reasons: readonly ReviewReason[]; policy: Settings['cve_policy']; now: Date },
+  { event, reasons, findings, dueAt }: Decision,
+  policy: Policy['cve_policy'],
+  now: Date,
 ): Required<Pick<Change, 'set' | 'review'>> {
-  const open = openFindings(findings)
   if (event === 'reopen' || event === 'clear') {
-    const isCleared = event === 'clear'
-    const asked = isCleared ? open : findings.filter(({ id }) => reasons.some((reason) => reason.id === id))
-    const unscanned = isUnscanned(withEvidence(before, check).pipeline)
     return {
       set: {
         cve_status: 'pending_review',
         held_reason: check.mechanism,
-        review_due_at: reviewDueAt(now, asked, isCleared && unscanned, policy),
+        review_due_at: dueAt,
       },
       review: {
         review_origin: check.mechanism,
         review_since: now,
         overdue_noted_at: null,
         review_reasons: JSON.stringify(reasons),
-        ...(isCleared ? { quarantined_at: null, quarantined_by: null } : {}),
+        ...(event === 'clear' ? { quarantined_at: null, quarantined_by: null } : {}),
       },
     }
   }
   if (before.status !== 'pending_review') return { set: {}, review: {} }
+  const open = openFindings(findings ?? [])
   const known = before.review_reasons ?? []
   const more = reasons.filter(({ id, reason }) => !known.some((other) => other.id === id && other.reason === reason))
   return {

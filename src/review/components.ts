@@ -1,4 +1,5 @@
 // The dependency scan: reads the components in stored files, and sends records with vulnerable components to review.
+import { withAction } from '../domain/decide.ts'
 import type { Finding } from '../domain/finding.ts'
 import { isProblem } from '../domain/problem.ts'
 import { isoTime } from '../kernel/clock.ts'
@@ -214,14 +215,9 @@ export function createComponentScan(deps: ComponentScanDeps): ComponentScan {
       const same = read.filter(({ row }, i) => {
         const { findings, coverage } = matches[i] as MatchOf
         const known = (row.cve_results ?? []) as Finding[]
-        const merged = mergeFindings(
-          known,
-          { engine: COMPONENT_ENGINE, findings },
-          deps.engines,
-          deps.settings().cve_policy,
-          now,
-        )
-        return sameFindings(known, merged) && sameCoverage(row.coverage['dependency_scan'], coverage)
+        const merged = mergeFindings(known, { engine: COMPONENT_ENGINE, findings }, deps.engines, now)
+        const judged = merged.map((one) => withAction(deps.settings(), one))
+        return sameFindings(known, judged) && sameCoverage(row.coverage['dependency_scan'], coverage)
       })
       return new Set(same.map(({ row }) => row.id))
     },

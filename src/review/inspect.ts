@@ -1,24 +1,24 @@
-// Runs the steps of the gate on a quarantined file again, to find out whether a cause for its quarantine is left.
+// Runs the steps of the gate on a stored file again, until one sees a cause for quarantine.
 import { dirname } from 'node:path'
+import { causeLeft } from '../domain/decide.ts'
+import type { Seen } from '../domain/evidence.ts'
 import type { PipelineKey, Verdict } from '../domain/status.ts'
 import type { Candidate, StepResult } from '../gate/step.ts'
 import { ensureDirectory, removeFile } from '../kernel/files.ts'
 import type { PackageRow } from '../store/tables.ts'
-import type { Evidence } from './assess.ts'
 import type { ReviewDeps } from './deps.ts'
 
 export interface Inspection {
-  /** verdicts that replace those of the record */
-  evidence: readonly Evidence[]
-  /** no cause is left */
-  clears: boolean
+  /** what the steps saw; the signature is among it when nothing before refuses the file */
+  evidence: readonly Seen[]
   /** dependencies that are not published; null when that step was not reached */
   missing: string[] | null
   /** a copy with our signature, which takes the place of the stored file; its owner removes it */
   signed: Candidate | null
 }
 
-export type RunStep = (key: PipelineKey, on: Candidate) => Promise<StepResult>
+/** A step, with what the policy says of what it saw. */
+export type RunStep = (key: PipelineKey, on: Candidate) => Promise<StepResult & { verdict: Verdict }>
 
 /** @param cve the verdict of today's vulnerability scan; null when the scan could not judge */
 export async function inspect(
@@ -34,7 +34,7 @@ export async function inspect(
   try {
     const stored = { format: row.format, sha256: row.sha256, filename: row.filename }
     // Without its bytes a package cannot be served.
-    if (!(await pool.copyTo(stored, path))) return refused([])
+    if (!(await pool.copyTo(stored, path))) return NOTHING
     return await runSteps(row, { ...candidate, path }, cve, run)
   } finally {
     await removeFile(path)
@@ -43,39 +43,24 @@ export async function inspect(
 
 async function runSteps(row: PackageRow, file: Candidate, cve: Verdict | null, run: RunStep): Promise<Inspection> {
   const antivirus = await run('antivirus', file)
-  const isInfected = isStillInfected(row.pipeline['antivirus'], antivirus.verdict)
+  const { result } = antivirus.verdict
   // The record keeps what it says of an infection until a scan finds the file clean.
-  const isEvidence = !isInfected || antivirus.verdict.result === 'infected'
-  const seen: Evidence[] = isEvidence ? [{ key: 'antivirus', verdict: antivirus.verdict }] : []
-  if (isInfected || isStillBlocked(row.pipeline['cve_scan'], cve)) return refused(seen)
+  const isEvidence = row.pipeline['antivirus'] !== 'infected' || result === 'clean' || result === 'infected'
+  const evidence: Seen[] = isEvidence ? [{ ...antivirus.seen, check: 'antivirus' }] : []
+  if (causeLeft(row, [antivirus.verdict, ...(cve ? [cve] : [])])) return { ...NOTHING, evidence }
 
   const signature = await run('gpg', file)
-  seen.push({ key: 'gpg', verdict: signature.verdict })
-  if (signature.verdict.outcome === 'refuse') return refused(seen)
+  evidence.push({ ...signature.seen, check: 'gpg' })
+  if (causeLeft({ pipeline: {} }, [signature.verdict])) return { ...NOTHING, evidence }
   const signed = signature.candidate && signature.candidate.path !== file.path ? signature.candidate : null
   try {
     const dependencies = await run('dependencies', signed ?? file)
-    seen.push({ key: 'dependencies', verdict: dependencies.verdict })
-    return { evidence: seen, clears: true, missing: dependencies.missing ?? null, signed }
+    evidence.push({ ...dependencies.seen, check: 'dependencies' })
+    return { evidence, missing: dependencies.missing ?? null, signed }
   } catch (error) {
     if (signed) await removeFile(signed.path)
     throw error
   }
 }
 
-const refused = (evidence: readonly Evidence[]): Inspection => ({
-  evidence,
-  clears: false,
-  missing: null,
-  signed: null,
-})
-
-/** An infection ends with a scan that finds the file clean; a scan that cannot judge ends nothing. */
-export function isStillInfected(before: string | undefined, now: Pick<Verdict, 'outcome' | 'result'>): boolean {
-  return now.outcome === 'refuse' || (before === 'infected' && now.result !== 'clean')
-}
-
-/** @param now null when today's scan could not judge: the earlier result stays in force */
-export function isStillBlocked(before: string | undefined, now: Pick<Verdict, 'result'> | null): boolean {
-  return (now?.result ?? before) === 'blocked'
-}
+const NOTHING: Inspection = { evidence: [], missing: null, signed: null }

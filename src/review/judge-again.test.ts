@@ -6,8 +6,10 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { Problem } from '../domain/problem.ts'
+import type { Seen } from '../domain/evidence.ts'
+import type { Finding } from '../domain/finding.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { HeldReason, PipelineKey, PipelineResult, Verdict } from '../domain/status.ts'
+import type { HeldReason, PipelineKey } from '../domain/status.ts'
 import type { TaskContext } from '../domain/tasks.ts'
 import { findDistribution } from '../formats/index.ts'
 import type { StepResult } from '../gate/step.ts'
@@ -24,11 +26,15 @@ import { rescan } from './rescan.ts'
 
 const now = new Date('2026-03-05T00:00:00Z')
 const policy = { critical: 'block', high: 'review', medium: 'warn', sla_critical_days: 0, sla_high_days: 7 }
+const seen = (result: Seen['result'], findings: Finding[] = []): StepResult['seen'] => ({
+  ...{ result, message: result },
+  findings: findings.map(({ action: _, ...found }) => found),
+})
 const PASSING: Record<PipelineKey, StepResult> = {
-  antivirus: { verdict: verdict('antivirus', 'pass', 'clean') },
-  cve_scan: { verdict: verdict('cve', 'pass', 'no_findings'), findings: [] },
-  gpg: { verdict: verdict('gpg', 'pass', 'signed') },
-  dependencies: { verdict: verdict('dependencies', 'pass', 'satisfied'), missing: [] },
+  antivirus: { seen: seen('clean') },
+  cve_scan: { seen: seen('scanned') },
+  gpg: { seen: seen('signed') },
+  dependencies: { seen: seen('satisfied'), missing: [] },
 }
 
 let database: Database
@@ -62,17 +68,14 @@ afterEach(async () => {
 })
 afterAll(() => database.close())
 
-function verdict(name: Verdict['name'], outcome: Verdict['outcome'], result: PipelineResult): Verdict {
-  return { name, outcome, result, message: `${name}: ${result}` }
-}
-
 function deps(): JudgeDeps {
   const nothing = () => Promise.resolve()
   return {
     db: database.db,
     clock: { now: () => now },
     engines: ['osv'],
-    settings: () => ({ validation: {}, cve_policy: policy }) as unknown as Settings,
+    settings: () =>
+      ({ validation: { on_unscanned: 'hold', on_uninstallable: 'hold' }, cve_policy: policy }) as unknown as Settings,
     offered: findDistribution,
     steps: (['antivirus', 'cve_scan', 'gpg', 'dependencies'] as const).map((key) => ({
       ...{ key, label: key },
@@ -163,33 +166,27 @@ test.each<[string, Partial<Record<PipelineKey, StepResult>>, object]>([
     'a finding for review',
     {
       cve_scan: {
-        verdict: verdict('cve', 'hold', 'review'),
-        findings: [finding('CVE-2026-1', { severity: 'High', action: 'review' })],
+        seen: seen('scanned', [finding('CVE-2026-1', { severity: 'High', action: 'review' })]),
       },
     },
     { status: 'pending_review', served: false, held_reason: 'cve_review' },
   ],
   [
     'what it would break',
-    { dependencies: { verdict: verdict('dependencies', 'hold', 'breaks_others') } },
+    { dependencies: { seen: seen('breaks_others') } },
     { status: 'pending_review', served: false, held_reason: 'breaks_others' },
   ],
   [
     'a limit of the scanner',
-    { antivirus: { verdict: verdict('antivirus', 'hold', 'limited') } },
+    { antivirus: { seen: seen('limited') } },
     { status: 'pending_review', served: false, held_reason: 'unscanned' },
   ],
-  [
-    'an infection',
-    { antivirus: { verdict: verdict('antivirus', 'refuse', 'infected') } },
-    { status: 'quarantined', served: false },
-  ],
+  ['an infection', { antivirus: { seen: seen('infected') } }, { status: 'quarantined', served: false }],
   [
     'the policy',
     {
       cve_scan: {
-        verdict: verdict('cve', 'refuse', 'blocked'),
-        findings: [finding('CVE-2026-1', { severity: 'Critical' })],
+        seen: seen('scanned', [finding('CVE-2026-1', { severity: 'Critical' })]),
       },
     },
     { status: 'quarantined', served: false },
@@ -206,9 +203,9 @@ test.each<[string, Partial<Record<PipelineKey, StepResult>>, object]>([
 })
 
 test.each<[string, Partial<Record<PipelineKey, StepResult>>]>([
-  ['no malware scanner', { antivirus: { verdict: verdict('antivirus', 'hold', 'error') } }],
-  ['malware scanning switched off since', { antivirus: { verdict: verdict('antivirus', 'pass', 'skipped') } }],
-  ['a vulnerability scanner that fails', { cve_scan: { verdict: verdict('cve', 'hold', 'error') } }],
+  ['no malware scanner', { antivirus: { seen: seen('error') } }],
+  ['malware scanning switched off since', { antivirus: { seen: seen('skipped') } }],
+  ['a vulnerability scanner that fails', { cve_scan: { seen: seen('error') } }],
 ])('with %s still, nothing changes and the task ends at the first of them', async (_what, results) => {
   await held('one')
   await held('two')

@@ -1,9 +1,10 @@
 // Judges again what was held only because a scanner was missing: what every step lets pass now is published, as it would
 // have been on its arrival.
 import { sql } from 'kysely'
+import { decide, isHeldUnscanned } from '../domain/decide.ts'
+import type { Seen } from '../domain/evidence.ts'
 import type { Finding } from '../domain/finding.ts'
 import { isProblem } from '../domain/problem.ts'
-import type { HeldReason, PipelineKey, Verdict } from '../domain/status.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
 import type { Candidate } from '../gate/step.ts'
 import { removeFile } from '../kernel/files.ts'
@@ -15,8 +16,7 @@ import { activeDecisions } from '../packages/records/decisions.ts'
 import { recordsOf } from '../store/records/artifact-query.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Applied, ApplyDeps } from './apply.ts'
-import { assess, type Evidence } from './assess.ts'
-import { withAcceptance } from './coverage.ts'
+import { assess } from './assess.ts'
 import { eventBase, NO_REVIEW, NOT_HELD, systemActor, type Actor, type ReviewDeps } from './deps.ts'
 import { inspect, type RunStep } from './inspect.ts'
 import { mergeFindings } from './merge.ts'
@@ -28,17 +28,11 @@ export type JudgeDeps = ApplyDeps & Pick<ReviewDeps, 'pool' | 'staging' | 'steps
 
 export const JUDGE_AGAIN = 'judge_again'
 
-/** Held at its arrival, for no other reason than a scan that could not be made. */
-export function isHeldUnscanned({ status, held_reason, served }: PackageRow): boolean {
-  return status === 'pending_review' && held_reason === 'unscanned' && !served
-}
-
 export interface Scanned {
   candidate: Candidate
   run: RunStep
-  /** of today's vulnerability scan, which judged the package */
-  cve: Verdict
-  findings: readonly Finding[]
+  /** today's vulnerability scan, which judged the package */
+  cve: Awaited<ReturnType<RunStep>>
 }
 
 /**
@@ -51,33 +45,37 @@ export interface Scanned {
 export async function judgeAgain(
   deps: JudgeDeps,
   row: PackageRow,
-  { candidate, run, cve, findings }: Scanned,
+  { candidate, run, cve }: Scanned,
   actor: Actor,
 ): Promise<Applied | 'missing' | 'left'> {
   // Somebody waits for an upgrade, say.
   const standing = (await activeDecisions(deps.db, [row.id])).get(row.id) ?? []
   if (standing.length > 0) return 'left'
-  const inspection = await inspect(deps, row, candidate, cve, run)
+  const inspection = await inspect(deps, row, candidate, cve.verdict, run)
   // Its file was signed when it came in. Where the settings ask for another signature now, a person decides.
   if (inspection.signed) await removeFile(inspection.signed.path)
-  const evidence: Evidence[] = [{ key: 'cve_scan', verdict: cve }, ...inspection.evidence]
-  const of = (key: PipelineKey) => evidence.find((one) => one.key === key)?.verdict
-  const malware = of('antivirus')
+  const checks: Seen[] = [{ ...cve.seen, check: 'cve_scan' }, ...inspection.evidence]
+  const { event, heldReason, verdicts } = decide(
+    deps.settings(),
+    { ...row, findings: (row.cve_results ?? []) as Finding[] },
+    { checks },
+    [],
+    deps.clock.now(),
+  )
+  const malware = verdicts.find(({ check }) => check === 'antivirus')
   // A scan that was switched off since is none.
   if (malware && malware.result !== row.pipeline['antivirus'] && ['error', 'skipped'].includes(malware.result))
     return 'missing'
-  if (inspection.clears && malware?.result === 'error') return 'missing'
-  const isRefused = evidence.some(({ verdict }) => verdict.outcome === 'refuse')
-  // Its bytes are missing: the drift scan reports that.
-  if (inspection.signed || (!inspection.clears && !isRefused)) return 'left'
-  const reason = inspection.clears ? reasonOf(evidence) : null
-  const isPassed = inspection.clears && reason === null
+  if (event !== 'quarantine' && malware?.result === 'error') return 'missing'
+  // Without a malware scan its bytes are missing: the drift scan reports that.
+  if (inspection.signed || !malware) return 'left'
+  const isPassed = event === 'pass'
   const rendered = isPassed ? await renderAhead(deps.db, row, deps.offered(row.distribution)) : null
   const applied = await transaction(deps.db, (tx) => settle(tx))
   if (!applied) return 'left'
-  if (!inspection.clears) {
+  if (event === 'quarantine') {
     const { name, version, distribution, arch } = row
-    const said = evidence.find(({ verdict }) => verdict.outcome === 'refuse')?.verdict.message ?? null
+    const said = verdicts.find(({ outcome }) => outcome === 'refuse')?.message ?? null
     const [changed] = await quarantine(deps, { name, version, distribution, arch }, said, actor)
     return { ...applied, row: changed?.row ?? applied.row }
   }
@@ -96,14 +94,13 @@ export async function judgeAgain(
     const decisions = (await activeDecisions(tx, [row.id])).get(row.id) ?? []
     if (decisions.length > 0) return null
     const now = deps.clock.now()
-    const policy = deps.settings().cve_policy
-    const seen = { engine: deps.engines[0] ?? '', findings }
-    const known = mergeFindings((before.cve_results ?? []) as Finding[], seen, deps.engines, policy, now.toISOString())
+    const seen = { engine: deps.engines[0] ?? '', findings: cve.seen.findings ?? [] }
+    const known = mergeFindings((before.cve_results ?? []) as Finding[], seen, deps.engines, now.toISOString())
     const judged = assess(
       before,
-      withAcceptance(known, []),
-      { mechanism: 'rescan', evidence },
-      { decisions, policy, now },
+      known,
+      { mechanism: 'rescan', evidence: checks },
+      { decisions, policy: deps.settings(), now },
     )
     if (judged.kind !== 'change') return null
     const changed = await changeRecord(
@@ -118,7 +115,7 @@ export async function judgeAgain(
           ...judged.set,
           ...(inspection.missing ? { deps_missing: JSON.stringify(inspection.missing) } : {}),
           ...(isPassed ? { ...NOT_HELD, cve_status: 'approved', validation_steps: publishedSteps(judged.set) } : {}),
-          ...(reason ? { held_reason: reason } : {}),
+          ...(event === 'refresh' && heldReason ? { held_reason: heldReason } : {}),
         },
         review: isPassed ? NO_REVIEW : judged.review,
         audit: {
@@ -141,13 +138,6 @@ export async function judgeAgain(
     )
     return { ...changed, newIds: judged.newIds, droppedIds: judged.droppedIds, reasons: [] }
   }
-}
-
-/** Why the package is held still; null when every step lets it pass. */
-function reasonOf(evidence: readonly Evidence[]): HeldReason | null {
-  const held = evidence.filter(({ verdict }) => verdict.outcome === 'hold').map(({ verdict }) => verdict.result)
-  if (held.length === 0) return null
-  return held.includes('review') ? 'cve_review' : held.includes('breaks_others') ? 'breaks_others' : 'unscanned'
 }
 
 function publishedSteps(set: { validation_steps?: unknown }): string {
@@ -226,11 +216,11 @@ export function judgeAgainKind(deps: JudgeDeps): TaskKind {
 
 async function judgeStored(deps: JudgeDeps, row: PackageRow, run: RunStep): Promise<'published' | 'held' | 'missing'> {
   const candidate = await storedCandidate(deps, row)
-  const { verdict: cve, findings = [] } = await run('cve_scan', candidate)
-  if (cve.result === 'error') return 'missing'
+  const cve = await run('cve_scan', candidate)
+  if (cve.verdict.result === 'error') return 'missing'
   // Without advisories for the distribution; others may have them.
-  if (!SCANNED.includes(cve.result)) return 'held'
-  const judged = await judgeAgain(deps, row, { candidate, run, cve, findings }, systemActor('scheduler'))
+  if (!SCANNED.includes(cve.verdict.result)) return 'held'
+  const judged = await judgeAgain(deps, row, { candidate, run, cve }, systemActor('scheduler'))
   if (judged === 'missing') return judged
   return judged !== 'left' && judged.row.status === 'published' ? 'published' : 'held'
 }

@@ -1,9 +1,18 @@
 // Findings of several engines about one package.
 import { describe, expect, test } from 'vitest'
+import { withAction } from '../domain/decide.ts'
 import type { Finding } from '../domain/finding.ts'
 import { mergeFindings, sameFindings, type MergedFinding } from './merge.ts'
 
-const policy = { critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow' } as const
+const days = { sla_critical_days: 0, sla_high_days: 7, sla_medium_days: 30 }
+const cve_policy = {
+  critical: 'block',
+  high: 'review',
+  medium: 'warn',
+  low: 'allow',
+  negligible: 'allow',
+  ...days,
+} as const
 const ENGINES = ['grype', 'osv', 'osv-components']
 
 const raw = (
@@ -30,7 +39,9 @@ const raw = (
   ...more,
 })
 const merge = (known: readonly Finding[], engine: string, ...findings: MergedFinding[]) =>
-  mergeFindings(known, { engine, findings }, ENGINES, policy, '2026-01-01T00:00:00+00:00')
+  mergeFindings(known, { engine, findings }, ENGINES, '2026-01-01T00:00:00+00:00').map((found) =>
+    withAction({ cve_policy }, found),
+  )
 const short = (findings: readonly Finding[]) =>
   findings.map(({ id, severity, action, sources }) => [id, severity, action, sources.join('+')])
 

@@ -1,8 +1,8 @@
 // What a package's findings are after one more engine, or the same one again, has looked. Pure.
 import { aliasesAmong } from '../domain/advisory-id.ts'
+import type { Found } from '../domain/evidence.ts'
 import type { Finding } from '../domain/finding.ts'
 import { FORMATS } from '../domain/package.ts'
-import { actionFor, type PolicyActions } from '../domain/policy.ts'
 import { severityRank } from '../domain/risk.ts'
 import { COMPONENT_ENGINE } from '../gate/engines/components/match.ts'
 
@@ -20,19 +20,20 @@ export interface Seen {
  * @param engines those that exist, in the order of their word's weight; findings of others go too
  * @param now ISO time
  */
-export function mergeFindings(
-  known: readonly Finding[],
-  seen: Seen,
-  engines: readonly string[],
-  policy: PolicyActions,
-  now: string,
-): Finding[] {
+export function mergeFindings(known: readonly Finding[], seen: Seen, engines: readonly string[], now: string): Found[] {
   const before = new Map(known.map((finding) => [finding.id, finding]))
   const others = (finding: Finding | undefined) =>
     finding?.sources.filter((source) => source !== seen.engine && engines.includes(source)) ?? []
-  const found = seen.findings.map((raw): Finding => {
+  const found = seen.findings.map((raw): Found => {
     const then = before.get(raw.id)
-    const { components: _, ...said } = then && outweighs(then, raw, others(then), seen.engine, engines) ? then : raw
+    // Whoever speaks for it now is judged by the policy of now.
+    const {
+      components: _,
+      action: _then,
+      ...said
+    }: MergedFinding & { action?: unknown } = then && outweighs(then, raw, others(then), seen.engine, engines)
+      ? then
+      : raw
     const components = (seen.engine === COMPONENT_ENGINE ? raw : then)?.components
     return {
       ...said,
@@ -48,7 +49,6 @@ export function mergeFindings(
         ...(raw.aliases ?? []),
         ...(others(then).length > 0 ? (then?.aliases ?? []) : []),
       ]),
-      action: actionFor(policy, said.severity),
       first_seen: then?.first_seen ?? now,
       accepted_by_decision: then?.accepted_by_decision ?? false,
     }

@@ -6,7 +6,7 @@ import { inLockOrder, lockRecords } from '../packages/records/lock-order.ts'
 import { headRows, type RecordSelector } from '../store/records/artifact-query.ts'
 import { activeDecisions, closeDecisions } from '../packages/records/decisions.ts'
 import { transaction } from '../store/transaction.ts'
-import { withAcceptance } from './coverage.ts'
+import { withAcceptance } from '../domain/acceptance.ts'
 import { eventBase, NO_REVIEW, NOT_HELD, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
 import { announce, cleanUp, publishChanges, type CleanUpDeps } from './settle.ts'
 

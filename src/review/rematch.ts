@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
 import type { TaskProgress } from '../domain/tasks.ts'
-import { judged } from '../gate/cve-scan.ts'
+import { seenBy } from '../gate/cve-scan.ts'
 import type { CveScanner } from '../gate/engines/scanner.ts'
 import type { Db } from '../store/db.ts'
 import { applyFindings, type Applied, type ApplyDeps } from './apply.ts'
@@ -253,12 +253,11 @@ async function matchOne(
     const result = await deps.scanner.scan({ facts: factsOf(row), distribution })
     if (result.result !== 'scanned') return
     report.matched++
-    const { verdict } = judged(result, deps.settings(), deps.clock.now())
     const applied = await applyFindings(
       deps,
       row.id,
       { engine: deps.scanner.name, findings: result.findings },
-      { mechanism: 'rematch', ...(isFirst ? { evidence: [{ key: 'cve_scan', verdict }] } : {}) },
+      { mechanism: 'rematch', ...(isFirst ? { evidence: [seenBy(result, deps.clock.now())] } : {}) },
       systemActor('scheduler'),
     )
     count(applied, report)

@@ -62,19 +62,18 @@ afterAll(() => database.close())
 
 /** Every step passes; the signature step writes a copy. */
 async function passing(key: PipelineKey, candidate: Parameters<RescanDeps['steps'][0]['run']>[0]): Promise<StepResult> {
-  const pass = (result: 'clean' | 'no_findings' | 'signed' | 'satisfied') =>
-    ({ name: key === 'cve_scan' ? 'cve' : key, outcome: 'pass', result, message: result }) as const
+  const pass = (result: 'clean' | 'signed' | 'satisfied') => ({ result, message: result })
   switch (key) {
     case 'antivirus':
-      return { verdict: pass('clean') }
+      return { seen: pass('clean') }
     case 'cve_scan':
-      return { verdict: pass('no_findings'), findings: [] }
+      return { seen: { result: 'scanned', message: '', findings: [] } }
     case 'dependencies':
-      return { verdict: pass('satisfied'), missing: ['libmissing'] }
+      return { seen: pass('satisfied'), missing: ['libmissing'] }
     case 'gpg': {
       const path = staging.newPath()
       await writeFile(path, 'signed')
-      return { verdict: pass('signed'), candidate: { ...candidate, ...(await measure(path)) } }
+      return { seen: pass('signed'), candidate: { ...candidate, ...(await measure(path)) } }
     }
   }
 }
@@ -174,8 +173,7 @@ test.each(['quarantined', 'published'] as const)(
     })
     const scanned: RescanDeps['steps'][0]['run'] = async () => {
       await whenBothHaveScanned()
-      const verdict = { name: 'cve', outcome: 'hold', result: 'review', message: 'one vulnerability' } as const
-      return { verdict, findings: [finding('CVE-2026-2', { severity: 'Critical' })] }
+      return { seen: { result: 'scanned', message: '', findings: [finding('CVE-2026-2', { severity: 'Critical' })] } }
     }
     const { steps, ...others } = deps()
     const racing = {

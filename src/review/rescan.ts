@@ -1,4 +1,5 @@
 // Runs the steps of the gate on stored packages again, with what the engines know today. Publishes and approves nothing.
+import { decide, isHeldUnscanned } from '../domain/decide.ts'
 import { countSeverities, type Finding, type SeverityCounts } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
 import { worstRisk } from '../domain/risk.ts'
@@ -7,13 +8,14 @@ import { isoTime } from '../kernel/clock.ts'
 import { removeFile } from '../kernel/files.ts'
 import { blobRow } from '../packages/records/stored-file.ts'
 import { matchingRecords, recordsOf, type RecordSelector } from '../store/records/artifact-query.ts'
-import type { PackageRow, ReviewReason } from '../store/tables.ts'
+import type { ReviewReason } from '../domain/acceptance.ts'
+import type { PackageRow } from '../store/tables.ts'
 import { applyFindings, reviseFindings, type Alongside, type Applied, type ApplyDeps } from './apply.ts'
 import type { Check } from './assess.ts'
 import type { ComponentScan } from './components.ts'
 import { eventBase, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
 import { inspect, type Inspection } from './inspect.ts'
-import { isHeldUnscanned, judgeAgain } from './judge-again.ts'
+import { judgeAgain } from './judge-again.ts'
 import { SCANNED, STEP_TIMEOUT_MS, storedCandidate, stepRunner } from './stored-candidate.ts'
 
 export type RescanDeps = ApplyDeps & Pick<ReviewDeps, 'pool' | 'staging' | 'steps' | 'checkpoint'>
@@ -73,31 +75,34 @@ async function rescanOne(
 ): Promise<Rescanned> {
   const candidate = await storedCandidate(deps, row)
   const run = stepRunner(deps, stepTimeoutMs)
-  const { verdict, findings = [] } = await run('cve_scan', candidate)
+  const scan = await run('cve_scan', candidate)
+  const { verdict } = scan
   if (verdict.result === 'error')
     throw new Problem('scanner_unavailable', verdict.message, {}, { retryAfterSeconds: 60 })
   const cve = SCANNED.includes(verdict.result) ? verdict : null
   const judged =
-    cve && isHeldUnscanned(row) ? await judgeAgain(deps, row, { candidate, run, cve, findings }, actor) : 'left'
+    cve && isHeldUnscanned(row) ? await judgeAgain(deps, row, { candidate, run, cve: scan }, actor) : 'left'
   if (typeof judged === 'object') return shownOf(deps, row, verdict, judged)
   const inspection = row.status === 'quarantined' ? await inspect(deps, row, candidate, cve, run) : null
   const check: Check = {
     mechanism: 'rescan',
-    evidence: [...(cve ? [{ key: 'cve_scan' as const, verdict }] : []), ...(inspection?.evidence ?? [])],
-    clears: inspection?.clears ?? false,
+    evidence: [...(cve ? [{ ...scan.seen, check: 'cve_scan' as const }] : []), ...(inspection?.evidence ?? [])],
   }
   const applied = await withInspected(deps, row, inspection, (alongside) => {
     if (cve) {
-      const seen = { engine: deps.engines[0] ?? '', findings }
+      const seen = { engine: deps.engines[0] ?? '', findings: scan.seen.findings ?? [] }
       return applyFindings(deps, row.id, seen, check, actor, alongside)
     }
-    if (check.clears) return reviseFindings(deps, row.id, (known) => [...known], check, actor, alongside)
+    if (isCleared(deps, row, check)) return reviseFindings(deps, row.id, (known) => [...known], check, actor, alongside)
     return notScanned(deps, row, verdict.result, actor)
   })
   const matched = (await components?.match(row.id, 'rescan', actor)) ?? null
   const total = matched ? joined(applied, matched) : applied
   return shownOf(deps, row, verdict, total)
 }
+
+const isCleared = ({ settings, clock }: RescanDeps, row: PackageRow, { evidence = [] }: Check) =>
+  decide(settings(), { ...row, findings: [] }, { checks: evidence }, [], clock.now()).event === 'clear'
 
 function shownOf({ clock }: RescanDeps, row: PackageRow, verdict: Verdict, total: Applied): Rescanned {
   const known = (total.row.cve_results ?? []) as Finding[]

@@ -10,7 +10,7 @@ import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 import { recordsOf } from '../store/records/artifact-query.ts'
-import { withAcceptance } from './coverage.ts'
+import { withAcceptance } from '../domain/acceptance.ts'
 import { eventBase, type Actor, type ReviewDeps, NO_REVIEW } from './deps.ts'
 import { announce, cleanUp, type CleanUpDeps } from './settle.ts'
 

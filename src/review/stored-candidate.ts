@@ -1,6 +1,6 @@
 // A stored package as the steps of the gate take it, and the steps as a later check runs them.
 import { Problem } from '../domain/problem.ts'
-import type { Settings } from '../domain/settings.ts'
+import { verdictOf } from '../domain/decide.ts'
 import type { PipelineKey, PipelineResult } from '../domain/status.ts'
 import type { Candidate, StepResult } from '../gate/step.ts'
 import { removeFile } from '../kernel/files.ts'
@@ -41,10 +41,11 @@ async function runStep(
   key: PipelineKey,
   candidate: Candidate,
   timeoutMs: number,
-): Promise<StepResult> {
+): ReturnType<RunStep> {
   const step = deps.steps.find((one) => one.key === key)
   if (!step) throw new Error(`the gate has no step ${key}`)
-  const running = step.run(candidate, neverRefusing(deps.settings()))
+  const settings = deps.settings()
+  const running = step.run(candidate, settings)
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     const message = `the step ${step.label} took more than ${timeoutMs / 1000} seconds`
@@ -54,7 +55,8 @@ async function runStep(
     }, timeoutMs)
   })
   try {
-    return await Promise.race([running, late])
+    const result = await Promise.race([running, late])
+    return { ...result, verdict: verdictOf(settings, { ...result.seen, check: key }, false) }
   } finally {
     clearTimeout(timer)
   }
@@ -63,9 +65,4 @@ async function runStep(
 /** A step cannot be interrupted. Nobody waits any more for the copy that one may have signed. */
 async function forgetFile({ candidate: made }: StepResult, { path }: Candidate): Promise<void> {
   if (made && made.path !== path) await removeFile(made.path)
-}
-
-/** "Could not judge" is a result here, not a reason to answer with an error. */
-function neverRefusing(settings: Settings): Settings {
-  return { ...settings, validation: { ...settings.validation, on_unscanned: 'hold' } }
 }

@@ -1,5 +1,6 @@
 // The tables as TypeScript types; `migrations/` creates them. JSON columns are written as text and read as objects.
 import type { ColumnType, Generated, Selectable } from 'kysely'
+import type { CoveredFinding, ReviewReason } from '../domain/acceptance.ts'
 import type { DriftArea, DriftFault } from '../domain/drift.ts'
 import type { NotCarried } from '../domain/not-carried.ts'
 import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../domain/status.ts'
@@ -253,20 +254,6 @@ export type RecordsView = PackagesTable &
     /** the revision that offered it; null while it is not offered */
     offered_from: number | null
   }
-
-/** A finding that has to be decided, and why. */
-export interface ReviewReason {
-  id: string
-  reason: 'new' | 'severity_raised' | 'known_exploited'
-  severity: Severity
-}
-
-/** A finding as it was when the decision covered it: one that got worse needs a new decision. */
-export interface CoveredFinding {
-  id: string
-  severity: Severity
-  in_kev: boolean
-}
 
 /** Decisions of people. Rows are only added, and closed by the columns from `active` on. */
 export interface DecisionsTable {

@@ -1,23 +1,20 @@
 // What the policy would say of packages before they are fetched: their source packages and versions against the advisories.
+import { ARRIVING, decide } from '../../domain/decide.ts'
+import type { Seen } from '../../domain/evidence.ts'
 import { worstAction } from '../../domain/policy.ts'
 import type { PolicyAction } from '../../domain/finding.ts'
 import { factsToMatch } from '../../domain/package.ts'
-import { isProblem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Outcome } from '../../domain/status.ts'
 import type { Offered } from '../../formats/format.ts'
-import { judged } from '../../gate/cve-scan.ts'
-import type { CveResult } from '../../gate/engines/scanner.ts'
+import { seenBy } from '../../gate/cve-scan.ts'
 import type { OsvMatcher } from '../../gate/engines/osv/matcher.ts'
 import type { Selected } from './select.ts'
 
 const ACTION_OF: Record<Outcome, PolicyAction> = { pass: 'allow', warn: 'warn', hold: 'review', refuse: 'block' }
 
-const UNSCANNED_ACTION: Record<Settings['validation']['on_unscanned'], PolicyAction> = {
-  allow: 'warn',
-  hold: 'review',
-  refuse: 'block',
-}
+const actionOf = (settings: Settings, seen: Seen, now: Date): PolicyAction =>
+  ACTION_OF[decide(settings, ARRIVING, { checks: [seen] }, [], now).verdicts[0]!.outcome]
 
 export interface Preview {
   /** what the step `cve_scan` would do; `block` too where an unscanned package would be refused */
@@ -42,7 +39,7 @@ export async function previewPolicy(
 ): Promise<Preview[]> {
   const previews = await previewCves(matcher, { format, distribution }, packages, settings, now)
   if (canScanMalware) return previews
-  const action = UNSCANNED_ACTION[settings.validation.on_unscanned]
+  const action = actionOf(settings, { check: 'antivirus', result: 'error', message: '' }, now)
   return previews.map((one) => ({ ...one, unscanned: true, action: worstAction([one, { action }]) }))
 }
 
@@ -58,17 +55,8 @@ async function previewCves(
     factsToMatch({ ...one, format: format.id, sourcePackage: one.source_package, sourceVersion: one.source_version }),
   )
   return (await matcher.scanAll(facts, distribution)).map((scan) => ({
-    action: ACTION_OF[outcomeOf(scan, settings, now)],
+    action: actionOf(settings, seenBy(scan, now), now),
     unscanned: scan.result !== 'scanned',
     findings: scan.findings.length,
   }))
-}
-
-function outcomeOf(scan: CveResult, settings: Settings, now: Date): Outcome {
-  try {
-    return judged(scan, settings, now).verdict.outcome
-  } catch (error) {
-    if (isProblem(error, 'scan_incomplete') || isProblem(error, 'scanner_unavailable')) return 'refuse'
-    throw error
-  }
 }

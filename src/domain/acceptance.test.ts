@@ -1,7 +1,7 @@
 // Which findings a decision covers, and which have to be asked about again.
 import { expect, test } from 'vitest'
 import { finding } from '../packages/documents/fixture.ts'
-import { coverOf, isCovered, reasonsToAsk, withAcceptance, type Standing } from './coverage.ts'
+import { coverOf, isCovered, reasonsToAsk, withAcceptance, type Standing } from './acceptance.ts'
 
 const high = finding('CVE-1')
 const critical = finding('CVE-1', { severity: 'Critical' })

@@ -1,8 +1,21 @@
 // Which findings a decision covers, and which findings a person has to be asked about. Pure.
-import type { Finding } from '../domain/finding.ts'
-import { severityRank } from '../domain/risk.ts'
-import { asksForReview } from '../domain/review-due.ts'
-import type { CoveredFinding, ReviewReason } from '../store/tables.ts'
+import type { Finding, Severity } from './finding.ts'
+import { asksForReview } from './review-due.ts'
+import { severityRank } from './risk.ts'
+
+/** A finding that has to be decided, and why. */
+export interface ReviewReason {
+  id: string
+  reason: 'new' | 'severity_raised' | 'known_exploited'
+  severity: Severity
+}
+
+/** A finding as it was when the decision covered it: one that got worse needs a new decision. */
+export interface CoveredFinding {
+  id: string
+  severity: Severity
+  in_kev: boolean
+}
 
 /** The part of a decision that says which findings it accepts. */
 export interface Standing {
