@@ -76,6 +76,16 @@ test.each<[string, Seen[], [string, string | null, string | null], Standing[]?]>
   expect(served).toBe(status === 'published')
 })
 
+test.each<[string, Seen[], string, Standing[]?]>([
+  ['nothing new', [scan()], 'place'],
+  ['what its decision accepts', [scan(HIGH)], 'place', [accepts('High')]],
+  ['what no decision accepts', [scan(HIGH)], 'arrive_held'],
+  ['a blocking finding', [scan(found('C', 'Critical'))], 'arrive_refused', [accepts('High')]],
+])('of a copy with %s', (_, checks, expected, decisions = []) => {
+  const { event, served } = decide(policy, { ...ARRIVING, isCopy: true }, { checks }, decisions, now)
+  expect([event, served]).toEqual([expected, expected === 'place'])
+})
+
 const stored = (status: Subject['status'], more: Partial<Subject> = {}): Subject => ({
   ...{ status, served: status === 'published', pipeline: {}, findings: [], held_reason: null },
   ...more,

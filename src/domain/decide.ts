@@ -23,6 +23,8 @@ export interface Subject {
   /** what it was judged by before */
   findings: readonly Finding[]
   held_reason: HeldReason | null
+  /** a published record of another distribution, with what was decided there */
+  isCopy?: boolean
 }
 
 export const ARRIVING: Subject = { status: 'absent', served: false, pipeline: {}, findings: [], held_reason: null }
@@ -182,9 +184,13 @@ interface Known {
 }
 
 const EVENTS: Record<RecordState, (known: Known) => StatusEvent> = {
-  absent({ weighed }) {
+  absent({ subject, weighed }) {
     if (weighed.some(({ outcome }) => outcome === 'refuse')) return 'arrive_refused'
-    return weighed.some(({ outcome }) => outcome === 'hold') ? 'arrive_held' : 'arrive_passed'
+    return weighed.some(({ outcome }) => outcome === 'hold')
+      ? 'arrive_held'
+      : subject.isCopy
+        ? 'place'
+        : 'arrive_passed'
   },
   published: ({ reasons }) => (reasons.length > 0 ? 'reopen' : 'refresh'),
   // Only what no person has to do with is released or refused without one: it was held because it could not be scanned.

@@ -61,7 +61,7 @@ export const TRANSITIONS: readonly Transition[] = [
   {
     from: 'absent',
     event: 'place',
-    when: 'promotion or migration of a published record',
+    when: 'promotion or migration of a published record that nothing holds in its new distribution',
     to: 'published',
     served: 'offered',
   },

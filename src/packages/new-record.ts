@@ -11,7 +11,8 @@ import type { Candidate, Staged } from '../gate/step.ts'
 import type { Arrival, Listing, Meta } from './arrival.ts'
 import type { GateResult } from '../gate/gate.ts'
 
-const RESULTS: Record<PackageStatus, AuditEvent['result']> = {
+/** How the audit log counts a record that arrives with that status. */
+export const RESULTS: Record<PackageStatus, AuditEvent['result']> = {
   published: 'SUCCESS',
   pending_review: 'WARNING',
   quarantined: 'FAILURE',
@@ -106,7 +107,7 @@ export function recordOf(
       last_scan: gate.cveSummary?.['scanned'] ? now : null,
       review_due_at: gate.status === 'pending_review' ? dueAt(gate, settings, now) : null,
     },
-    review: reviewOf(meta, gate, now),
+    review: reviewOf(meta.method, gate.status, now),
   }
 }
 
@@ -114,9 +115,9 @@ function dueAt(gate: GateResult, settings: Settings, now: Date): Date | null {
   return reviewDueAt(now, openFindings(gate.findings ?? []), isUnscanned(gate.pipeline), settings.cve_policy)
 }
 
-function reviewOf(meta: Meta, gate: GateResult, now: Date): NewRecord['review'] {
-  if (gate.status === 'pending_review') return { review_origin: meta.method, review_since: now }
-  if (gate.status === 'quarantined') return { quarantined_at: now, quarantined_by: 'system' }
+export function reviewOf(method: string, status: PackageStatus, now: Date): NewRecord['review'] {
+  if (status === 'pending_review') return { review_origin: method, review_since: now }
+  if (status === 'quarantined') return { quarantined_at: now, quarantined_by: 'system' }
   return null
 }
 

@@ -3,12 +3,17 @@ import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
 import type { TaskProgress } from '../domain/tasks.ts'
+import type { Evidence, Found } from '../domain/evidence.ts'
+import type { Finding } from '../domain/finding.ts'
 import { seenBy } from '../gate/cve-scan.ts'
+import { isoTime } from '../kernel/clock.ts'
 import type { CveScanner } from '../gate/engines/scanner.ts'
 import type { Db } from '../store/db.ts'
 import { applyFindings, type Applied, type ApplyDeps } from './apply.ts'
 import type { ComponentScan } from './components.ts'
 import { factsOf, systemActor } from './deps.ts'
+import { mergeFindings } from './merge.ts'
+import type { PackageRow } from '../store/tables.ts'
 
 export interface RematchReport {
   /** packages whose advisories changed */
@@ -76,8 +81,8 @@ export interface Rematch {
   isDue(): Promise<boolean>
   /** Matches the packages that have this CVE among their findings. */
   about(cve: string): Promise<RematchReport>
-  /** Matches these packages, whose records came from another distribution, and replaces the verdict they brought. */
-  copied(ids: readonly number[]): Promise<RematchReport>
+  /** What is known of a published record where it is copied to. All of it is judged by the policy of now. */
+  evidenceFor(source: PackageRow, target: Distribution): Promise<Evidence>
 }
 
 export function createRematch(deps: RematchDeps): Rematch {
@@ -104,12 +109,18 @@ export function createRematch(deps: RematchDeps): Rematch {
       await matchComponents(deps, await deps.components.about(cve), report)
       return report
     },
-    async copied(ids) {
-      const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
-      for (const distribution of deps.distributions)
-        for await (const rows of pages(deps.db, distribution.codename, sql`id = any(${[...ids]}::bigint[])`))
-          for (const row of rows) await matchOne(deps, distribution, row, report, true)
-      return report
+    async evidenceFor(source, distribution) {
+      // As at an upload: what is not looked for holds nothing.
+      if (!deps.settings().validation.grype_scan) return { checks: [] }
+      const now = deps.clock.now()
+      const known = (source.cve_results ?? []) as Finding[]
+      const scan = await deps.scanner.scan({ facts: factsOf(source), distribution })
+      const isScanned = scan.result === 'scanned'
+      const seen = { engine: deps.scanner.name, findings: scan.findings }
+      const all = isScanned ? mergeFindings(known, seen, deps.engines, isoTime(now)) : known
+      const findings = all.map(({ action: _, ...found }): Found => found)
+      if (isScanned) return { checks: [seenBy(scan, now)], findings }
+      return { checks: [], ...(source.cve_results ? { findings } : {}) }
     },
   }
 }
@@ -241,14 +252,9 @@ async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>, fro
   }
 }
 
-/** @param isFirst whether the record shows the verdict, because it was not judged for this distribution before */
-async function matchOne(
-  deps: RematchDeps,
-  distribution: Distribution,
-  row: Row,
-  report: RematchReport,
-  isFirst = row.pipeline['cve_scan'] === 'no_data',
-): Promise<void> {
+async function matchOne(deps: RematchDeps, distribution: Distribution, row: Row, report: RematchReport): Promise<void> {
+  // The record shows the verdict, because it was not judged before.
+  const isFirst = row.pipeline['cve_scan'] === 'no_data'
   try {
     const result = await deps.scanner.scan({ facts: factsOf(row), distribution })
     if (result.result !== 'scanned') return

@@ -1,5 +1,5 @@
-// Promotion and migration: packages move on with their verdicts and decisions, are matched against the advisories of their
-// new distribution, and nothing that was held or refused comes along.
+// Promotion and migration: packages move on with their verdicts and decisions, are judged by the advisories of their new
+// distribution before it offers them, and nothing that was held or refused comes along.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -133,13 +133,16 @@ describe.each(FORMATS)('%s', (format) => {
     expect((await promote('accepted')).body.versions).toMatchObject([{ result: 'already_present' }])
   })
 
-  it("what only the target's advisories say sends the package to review, and it stays served", async () => {
+  it("what only the target's advisories say sends the package to review before it is served", async () => {
     await upload('worse')
     await decide('worse', 'approve')
-    expect((await promote('worse')).status).toBe(200)
-    expect(await record('worse')).toMatchObject({ status: 'pending_review', served: true, held_reason: 'rematch' })
+    const { status, body } = await promote('worse')
+    expect([status, body]).toMatchObject([200, { status: 'ok', versions: [{ result: 'promoted' }] }])
+    expect(body.message).toContain('1 is held there and not served')
+    expect(body.warnings).toEqual([expect.stringContaining(`is pending_review in ${to} and not served`)])
+    expect(await record('worse')).toMatchObject({ status: 'pending_review', served: false, held_reason: 'cve_review' })
     expect(await record('worse', from)).toMatchObject({ status: 'published', served: true })
-    expect(await index(to)).toContain('worse')
+    expect(await index(to)).not.toContain('worse')
   })
 
   it('the newest version of the source is promoted, or the one that is named', async () => {

@@ -6,6 +6,7 @@ import type { Previews } from '../../intake/previews.ts'
 import type { Promote, PromotionRequest } from '../../packages/copies/promote.ts'
 import type { PromoteSeveral, SeveralPromotions } from '../../packages/copies/promote-several.ts'
 import { postDistributionsPromote } from './distributions.contract.ts'
+import type { Copied } from '../../packages/copies/copy-records.ts'
 import { handle, type Route } from '../http/route.ts'
 
 export interface PromotionDeps {
@@ -43,19 +44,20 @@ async function promoteOne(
   origin: Origin,
 ) {
   const { packages, ...preview } = await deps.previews.promotion(request)
+  const copied = isDry ? [] : await deps.promote(request, caller, origin)
   const versions = isDry
     ? packages.map(({ version, arch, isPresent }) => versionOf(request.package, { version, arch }, isPresent))
-    : (await deps.promote(request, caller, origin)).map(({ source, row }) =>
-        versionOf(request.package, source, row === null),
-      )
+    : copied.map(({ source, row }) => versionOf(request.package, source, row === null))
+  const held = heldOf(copied)
   return {
     status: isDry ? 'dry_run' : 'ok',
-    message: messageOf(versions, request.to_dist, isDry),
+    message: messageOf(versions, request.to_dist, isDry, held.length),
     package: request.package,
     from: request.from_dist,
     to: request.to_dist,
     versions,
     ...preview,
+    warnings: [...preview.warnings, ...held],
   }
 }
 
@@ -68,18 +70,20 @@ async function promoteAll(
 ) {
   const { packages: previewed, ...preview } = await deps.previews.promotions(request)
   const nameOf = (at: number) => request.packages[at]?.package ?? ''
+  const promoted = isDry ? [] : await deps.promoteSeveral(request, caller, origin)
+  const held = heldOf(promoted.flatMap((one) => ('copied' in one ? one.copied : [])))
   const outcomes: (Version[] | Problem)[] = isDry
     ? previewed.map((one, at) =>
         isProblem(one) ? one : one.map(({ isPresent, ...rest }) => versionOf(nameOf(at), rest, isPresent)),
       )
-    : (await deps.promoteSeveral(request, caller, origin)).map((one, at) =>
+    : promoted.map((one, at) =>
         'problem' in one
           ? one.problem
           : one.copied.map(({ source, row }) => versionOf(nameOf(at), source, row === null)),
       )
   const versions = outcomes.flatMap((one) => (isProblem(one) ? [] : one))
   const failed = outcomes.filter((one) => isProblem(one)).length
-  const message = messageOf(versions, request.to_dist, isDry)
+  const message = messageOf(versions, request.to_dist, isDry, held.length)
   return {
     status: isDry ? 'dry_run' : failed === 0 ? 'ok' : 'partial',
     message: failed === 0 ? message : `${message}; ${failed} of ${outcomes.length} packages failed`,
@@ -95,7 +99,18 @@ async function promoteAll(
     }),
     versions,
     ...preview,
+    warnings: [...preview.warnings, ...held],
   }
+}
+
+/** A sentence for each copy that is not served, because of what is known of it there; each once. */
+function heldOf(copied: readonly Copied[]): string[] {
+  const rows = copied.flatMap(({ row }) => (row && row.status !== 'published' ? [row] : []))
+  const sentences = rows.map(
+    ({ name, version, arch, distribution, status }) =>
+      `${name} ${version} (${arch}) is ${status} in ${distribution} and not served there`,
+  )
+  return [...new Set(sentences)]
 }
 
 const versionOf = (
@@ -107,9 +122,10 @@ const versionOf = (
   result: isPresent ? 'already_present' : 'promoted',
 })
 
-function messageOf(versions: readonly Version[], to: string, isDry: boolean): string {
+function messageOf(versions: readonly Version[], to: string, isDry: boolean, held: number): string {
   const count = versions.filter(({ result }) => result === 'promoted').length
-  if (count > 0) return `${count} ${isDry ? 'would be ' : ''}promoted to ${to}`
+  const heldThere = held > 0 ? `, of which ${held} ${held === 1 ? 'is' : 'are'} held there and not served` : ''
+  if (count > 0) return `${count} ${isDry ? 'would be ' : ''}promoted to ${to}${heldThere}`
   return versions.length > 0
     ? `${to} has ${versions.length === 1 ? 'it' : 'them'} already`
     : `nothing to promote to ${to}`

@@ -88,7 +88,17 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     components: componentScan,
     news: rematchNews(db, engines.advisories),
   })
-  const copying = { db, clock, audit, pool, bus, registry, onError, matchAgain: rematch.copied }
+  const copying = {
+    db,
+    clock,
+    audit,
+    pool,
+    bus,
+    registry,
+    onError,
+    evidenceFor: rematch.evidenceFor,
+    settings: foundation.settings.current,
+  }
   const promote = createPromote({ ...copying, publishRecords })
   const promoteSeveral = createPromoteSeveral({ ...copying, publishRecords })
   const deleteIds = createDeleteIds({

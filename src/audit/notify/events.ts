@@ -31,7 +31,7 @@ const ORDINARY = new Set([
 
 /** Most entries are never sent: a bulk import writes ten thousands. This leaves out what `eventOf` gives null for anyway. */
 export const maySend = sql<boolean>`(action in ('SECURITY_DECISION', 'SLA_EXPIRED', 'SLA_EXPIRING', 'SYNC', 'MIRROR', 'INTEGRITY_ALERT', 'SCHEDULER_JOB_FAILED')
-  or action in ('UPLOAD', 'IMPORT') and (outcome in ('pending_review', 'quarantined') or result = 'FAILURE')
+  or action in ('UPLOAD', 'IMPORT', 'PROMOTE', 'MIGRATE') and (outcome in ('pending_review', 'quarantined') or result = 'FAILURE')
   or action in ('CVE_REMATCH', 'RESCAN', 'DECISION_RESOLVED') and outcome = 'pending_review')`
 
 /**
@@ -46,6 +46,8 @@ export function eventOf(
   switch (entry.action) {
     case 'UPLOAD':
     case 'IMPORT':
+    case 'PROMOTE':
+    case 'MIGRATE':
       if (entry.outcome === 'pending_review') return 'PENDING_REVIEW'
       if (entry.outcome === 'quarantined')
         return pipeline?.['antivirus'] === 'infected'

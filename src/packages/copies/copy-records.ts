@@ -1,8 +1,13 @@
-// Copies published records into another distribution, in one transaction: same bytes, same verdicts, same decisions.
-import type { Origin } from '../../domain/audit.ts'
+// Copies published records into another distribution, in one transaction: same bytes, same decisions, and judged there
+// before they are offered.
+import type { Standing } from '../../domain/acceptance.ts'
+import { ARRIVING, decide, type Subject } from '../../domain/decide.ts'
+import type { Evidence } from '../../domain/evidence.ts'
+import type { Distribution } from '../../domain/package.ts'
+import type { Settings } from '../../domain/settings.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { Scopes } from '../../domain/scopes.ts'
 import { unpackFacts } from '../../domain/packed-facts.ts'
+import { isRefused } from '../../domain/transitions.ts'
 import type { Offered } from '../../formats/format.ts'
 import { missingIn } from '../../gate/dependencies.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -19,7 +24,8 @@ import { recordsOf } from '../../store/records/artifact-query.ts'
 import { activeDecisions, restoreDecision } from '../records/decisions.ts'
 import type { PackageRow } from '../../store/tables.ts'
 import { refuseTakenPath, requireFitting } from '../fit.ts'
-import { namesOf } from '../new-record.ts'
+import { namesOf, RESULTS, reviewOf } from '../new-record.ts'
+import { copiedRecord, type CopyMeta } from './copied-record.ts'
 import { requireWithin } from '../within-scopes.ts'
 
 export interface CopyDeps {
@@ -27,15 +33,9 @@ export interface CopyDeps {
   clock: Clock
   audit: AuditLog
   pool: Pick<Pool, 'has'>
-}
-
-/** Who copies, and why. */
-export interface CopyMeta {
-  method: 'promotion' | 'migration'
-  importedBy: string
-  origin: Origin
-  /** what the token that asked for it may bring */
-  scopes?: Scopes | null
+  settings(): Settings
+  /** what is known of a published record where it is copied to: its findings, and those of the advisories there */
+  evidenceFor(source: PackageRow, target: Distribution): Promise<Evidence>
 }
 
 /** What became of one record: the new row, or null when the target has the same package already. */
@@ -45,7 +45,8 @@ export interface Copied {
 }
 
 /**
- * Copies records with their findings and the decisions in force. All or none.
+ * Copies records with their findings and the decisions in force. What the policy holds or refuses there is not offered.
+ * All or none.
  * @param ids of records of `from`
  * @throws Problem('not_published') for a record that is held or was refused, here or in the target; 'duplicate_conflict',
  * 'rejected_bytes', 'arch_mismatch', 'invalid_package', 'not_found'
@@ -62,7 +63,7 @@ export async function copyRecords(
   // Deleted since the caller chose them.
   if (sources.length < ids.length)
     throw new Problem('not_found', `a package is gone from ${from.distribution.codename}`)
-  const inputs = new Map<number, NewRecord>()
+  const inputs = new Map<number, Input>()
   for (const source of sources) inputs.set(source.id, await inputOf(deps, source, from, to, meta))
   const ensureBytes = async () => {
     for (const { ensureBytes: ensure } of inputs.values()) await ensure()
@@ -72,6 +73,7 @@ export async function copyRecords(
       await lockDistributions(tx, [from.distribution.codename, to.distribution.codename])
       const present = await sourcesStillPublished(tx, ids, sources)
       const { fresh, known } = await sortOut(tx, present, to)
+      const decisions = await activeDecisions(tx, ids)
       const rows =
         fresh.length === 0
           ? []
@@ -79,10 +81,14 @@ export async function copyRecords(
               tx,
               deps.audit,
               to,
-              fresh.map(({ id }) => inputs.get(id) as NewRecord),
+              fresh.map(({ id }) => (inputs.get(id) as Input).record(decisions.get(id) ?? [])),
               seen,
             )
-      const decisions = await activeDecisions(tx, ids)
+      // Quarantine has the bytes of what was refused, besides the pool, where the source needs them.
+      const refused = rows
+        .filter(({ status }) => isRefused(status))
+        .map(({ sha256 }) => ({ kind: 'file', key: sha256 }) as const)
+      if (refused.length > 0) await tx.insertInto('pending_deletions').values(refused).execute()
       for (const [i, source] of fresh.entries()) {
         const row = rows[i] as PackageRow
         for (const decision of [...(decisions.get(source.id) ?? [])].reverse())
@@ -165,14 +171,21 @@ async function sortOut(
   return { fresh, known }
 }
 
+interface Input extends Pick<NewRecord, 'ensureBytes'> {
+  /** @param decisions in force for the source, and so for the copy */
+  record(decisions: readonly Standing[]): NewRecord
+}
+
+const COPY: Subject = { ...ARRIVING, isCopy: true }
+
 /** The new record, with everything that can be read and rendered before the transaction. */
 async function inputOf(
-  { db, clock, pool }: CopyDeps,
+  { db, clock, pool, settings, evidenceFor }: CopyDeps,
   source: PackageRow,
   from: Offered,
   to: Offered,
   meta: CopyMeta,
-): Promise<NewRecord> {
+): Promise<Input> {
   requirePublished(source)
   const blob = await insertableBlob(db, source.sha256)
   if (!blob) throw new Problem('not_found', `the file of ${source.name} ${source.version} is gone`)
@@ -183,60 +196,34 @@ async function inputOf(
   // All packages of a migration come along.
   const alongside = meta.method === 'migration' ? [from.distribution.codename] : []
   const missing = (await missingIn(db, facts, to, alongside)).map((requirement) => requirement.text)
-  const { codename } = to.distribution
-  const { format, name, version, arch, sha256, received_sha256, cve_status, import_group, last_scan } = source
+  const evidence = await evidenceFor(source, to.distribution)
+  const entries = await renderNew({ imported_at }, blob, facts, to)
+  const { format, sha256, filename } = source
+  const ensureBytes = async () => {
+    if (await pool.has({ format, sha256, filename })) return
+    throw new Problem('not_found', `the file of ${source.name} ${source.version} is gone`)
+  }
   return {
-    blob,
-    review: null,
-    entries: await renderNew({ imported_at }, blob, facts, to),
-    async ensureBytes() {
-      if (await pool.has({ format, sha256, filename: source.filename })) return
-      throw new Problem('not_found', `the file of ${name} ${version} is gone`)
-    },
-    audit: {
-      ...namesOf({ name, version, arch, distribution: codename }),
-      action: meta.method === 'promotion' ? 'PROMOTE' : 'MIGRATE',
-      result: 'SUCCESS',
-      user: meta.importedBy,
-      outcome: 'published',
-      detail: `from ${source.distribution}`,
-      ip: meta.origin.ip,
-      requestId: meta.origin.requestId,
-      extra: { sha256, from: source.distribution },
-    },
-    record: {
-      ...{ distribution: codename, format, name, version, arch, sha256, received_sha256 },
-      ...{ status: 'published', cve_status, held_reason: null, import_group, last_scan, imported_at },
-      imported_by: meta.importedBy,
-      import_method: meta.method,
-      promoted_from: source.distribution,
-      pipeline: JSON.stringify({ ...source.pipeline, dependencies: missing.length > 0 ? 'missing' : 'satisfied' }),
-      validation_steps: JSON.stringify(stepsOf(source, missing, meta)),
-      coverage: JSON.stringify(source.coverage),
-      deps_missing: JSON.stringify(missing),
-      tags: JSON.stringify(source.tags),
-      cve_summary: source.cve_summary && JSON.stringify(source.cve_summary),
-      cve_results: source.cve_results && JSON.stringify(source.cve_results),
+    ensureBytes,
+    record(decisions) {
+      const decision = decide(settings(), COPY, evidence, decisions, imported_at)
+      const record = copiedRecord(source, decision, missing, to.distribution.codename, meta, imported_at)
+      const { name, version, arch } = source
+      return {
+        ...{ blob, entries, ensureBytes, record },
+        review: reviewOf(meta.method, decision.status, imported_at),
+        audit: {
+          ...namesOf({ name, version, arch, distribution: to.distribution.codename }),
+          action: meta.method === 'promotion' ? 'PROMOTE' : 'MIGRATE',
+          result: RESULTS[decision.status],
+          user: meta.importedBy,
+          outcome: decision.status,
+          detail: `from ${source.distribution}`,
+          ip: meta.origin.ip,
+          requestId: meta.origin.requestId,
+          extra: { sha256, from: source.distribution },
+        },
+      }
     },
   }
-}
-
-function stepsOf(source: PackageRow, missing: readonly string[], meta: CopyMeta): object[] {
-  const replaced = new Set(['provenance', 'dependencies', 'publication'])
-  const kept = (source.validation_steps as { name: string }[]).filter(({ name }) => !replaced.has(name))
-  const step = (name: string, message: string, more: object = {}) => ({
-    ...{ name, passed: true, message, detail: null },
-    ...more,
-  })
-  return [
-    ...kept,
-    step(
-      'provenance',
-      `${meta.method} from ${source.distribution} by ${meta.importedBy}, with its verdicts and decisions`,
-    ),
-    missing.length === 0
-      ? step('dependencies', 'every dependency is published here')
-      : step('dependencies', `not published here: ${missing.slice(0, 10).join('; ')}`, { warning: true }),
-    step('publication', 'offered to clients'),
-  ]
 }

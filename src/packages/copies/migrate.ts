@@ -6,7 +6,8 @@ import type { TaskKind, TaskProgress, TaskRequest } from '../../domain/tasks.ts'
 import type { Manifests } from '../records/manifests.ts'
 import type { Publisher } from '../../publish/publisher.ts'
 import { BEFORE_ALL, nextOffers, type OfferPlace } from '../../store/records/served-query.ts'
-import { copyRecords, type CopyMeta, type Copied } from './copy-records.ts'
+import { copyRecords, type Copied } from './copy-records.ts'
+import type { CopyMeta } from './copied-record.ts'
 import { announcePromoted, openPair, type PromoteDeps } from './promote.ts'
 
 export const MIGRATE = 'migrate'
@@ -100,7 +101,6 @@ async function migrate(
     state.skipped += copied.length - rows.length
     const room = MOST_LISTED - state.packages.length
     state.packages.push(...rows.slice(0, room).map(({ name, version, arch }) => ({ package: name, version, arch })))
-    if (rows.length > 0) await deps.matchAgain(rows.map((row) => row.id)).catch(deps.onError)
     announcePromoted(deps.bus, rows)
     state.after = { name: last.name, package_id: last.package_id }
     await context.save({ ...state, after: { ...state.after } })

@@ -3,7 +3,6 @@ import type { Origin } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { isProblem, type Problem } from '../../domain/problem.ts'
 import { groupsOf } from '../../kernel/in-groups.ts'
-import type { PackageRow } from '../../store/tables.ts'
 import { copyRecords, type Copied } from './copy-records.ts'
 import { announcePromoted, choosePromoted, openPair, type PromoteDeps, type PromotionRequest } from './promote.ts'
 import { recheckMissing } from '../recheck-missing.ts'
@@ -56,7 +55,6 @@ export function createPromoteSeveral(deps: PromoteDeps): PromoteSeveral {
       announcePromoted(deps.bus, rows)
       // They may need each other, in any order.
       await recheckMissing(deps.db, to, begunAt).catch(deps.onError)
-      await deps.matchAgain(rows.map((row: PackageRow) => row.id)).catch(deps.onError)
     }
   }
 }

@@ -1,4 +1,5 @@
-// Promotion: published packages of one distribution are copied into another and published there, without a new scan.
+// Promotion: published packages of one distribution are copied into another, judged by what is known of them there, and
+// published.
 import type { Origin } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -11,6 +12,7 @@ import type { PackageRow } from '../../store/tables.ts'
 import { copyRecords, requirePublished, type CopyDeps, type Copied } from './copy-records.ts'
 import { unknownPackage } from '../delete-packages.ts'
 import { openDistribution, type FormatRegistry } from '../identify.ts'
+import { announceRecord } from '../records/announce.ts'
 import type { PublishRecords } from '../publish-records.ts'
 
 export interface PromotionRequest {
@@ -26,8 +28,6 @@ export interface PromoteDeps extends CopyDeps {
   registry: FormatRegistry
   bus: Bus
   publishRecords: PublishRecords
-  /** matches the new records against the target's advisories: what differs goes to review and stays served */
-  matchAgain(ids: readonly number[]): Promise<unknown>
   onError(error: unknown): void
 }
 
@@ -44,7 +44,6 @@ export function createPromote(deps: PromoteDeps): Promote {
     if (rows.length === 0) return copied
     await deps.publishRecords(rows, () => {})
     announcePromoted(deps.bus, rows)
-    await deps.matchAgain(rows.map((row) => row.id)).catch(deps.onError)
     return copied
   }
 }
@@ -91,6 +90,7 @@ export async function choosePromoted(db: Db, request: PromotionRequest, { format
 }
 
 export function announcePromoted(bus: Bus, rows: readonly PackageRow[]): void {
-  for (const { name, version, distribution, status } of rows)
+  for (const row of rows.filter(({ status }) => status !== 'published')) announceRecord(bus, row)
+  for (const { name, version, distribution, status } of rows.filter((row) => row.status === 'published'))
     bus.emit('package', { action: 'promoted', package: name, version, distribution, status })
 }

@@ -87,7 +87,7 @@ export async function insertRecord(db: Db, sample: SampleRecord): Promise<Packag
     provides,
     files: sample.files ?? [],
     signatures: [],
-    record: {},
+    record: { fields: [] },
   }
   await db
     .insertInto('distributions')

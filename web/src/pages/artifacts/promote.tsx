@@ -65,8 +65,8 @@ function Plan({ record, target, close }: { record: PackageRecord; target: string
               </Text>
             ))}
             <Text size="sm" c="dimmed">
-              Its verdicts and decisions go with it, and its findings are compared with the advisories of {target}. It
-              stays in {record.distribution}.
+              Its verdicts and decisions go with it. What the advisories of {target} and the policy hold is not served
+              there before a person decides. It stays in {record.distribution}.
             </Text>
             {answer.warnings.map((warning) => (
               <Text size="sm" key={warning}>
