@@ -1,13 +1,13 @@
 // What checks see of a package, apart from what follows from it.
 import type { Finding, PolicyAction } from './finding.ts'
-import type { Coverage, PipelineKey, PipelineResult } from './status.ts'
+import type { CheckKey, Coverage, PipelineResult } from './status.ts'
 
 /** A finding before it is judged. One that has its action keeps it: a change of the policy asks nobody again. */
 export type Found = Omit<Finding, 'action'> & { action?: PolicyAction }
 
 /** What one check saw. It says nothing about what follows from it. */
 export interface Seen {
-  check: PipelineKey
+  check: CheckKey
   result: PipelineResult | 'scanned'
   message: string
   detail?: unknown

@@ -25,7 +25,11 @@ export type DecisionAction = (typeof DECISION_ACTIONS)[number]
 /** What scans packages again after publication. */
 export type Mechanism = Extract<HeldReason, 'rescan' | 'rematch' | 'second_scanner' | 'dependency_scan'>
 
+/** The keys of `pipeline` in the upload answer. */
 export type PipelineKey = 'antivirus' | 'cve_scan' | 'gpg' | 'dependencies'
+
+/** A check of the gate: one of these keys, or a further one, which only `validation_steps` shows. */
+export type CheckKey = PipelineKey | (string & {})
 
 /** Values of the keys of `pipeline` in the upload answer (docs/api-decisions.md, section 6). */
 export type PipelineResult =
@@ -83,7 +87,7 @@ export interface EngineLimitsShown {
 export type Outcome = 'pass' | 'warn' | 'hold' | 'refuse'
 
 export interface Verdict {
-  check: PipelineKey
+  check: CheckKey
   /** the check's name in `validation_steps` */
   name: string
   outcome: Outcome

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Settings } from '../domain/settings.ts'
-import type { PipelineKey, PipelineResult } from '../domain/status.ts'
+import type { CheckKey, PipelineResult } from '../domain/status.ts'
 import { runGate } from './gate.ts'
 import type { Candidate, Step, StepEvent, StepResult } from './step.ts'
 
 const settings = { validation: { on_unscanned: 'hold' }, cve_policy: {} } as Settings
 const now = new Date('2026-03-05T00:00:00Z')
 const candidate = { path: '/staged' } as Candidate
-const step = (key: PipelineKey, result: PipelineResult, more: Partial<StepResult> = {}, concern = false): Step => ({
+const step = (key: CheckKey, result: PipelineResult, more: Partial<StepResult> = {}, concern = false): Step => ({
   key,
   label: key,
   run: () => Promise.resolve({ seen: { result, message: `${key} ${result}`, concern }, ...more }),
@@ -19,15 +19,20 @@ const step = (key: PipelineKey, result: PipelineResult, more: Partial<StepResult
 const run = (steps: Step[], how = settings, progress: (event: StepEvent) => void = () => {}) =>
   runGate(steps, candidate, how, now, progress)
 
-test('the answer has its four keys, and the warnings of those that warned', async () => {
+test('the answer has its four keys whatever else is checked, and the warnings of those that warned', async () => {
   const { pipeline, status, steps, warnings } = await run([
     step('antivirus', 'skipped', {}, true),
     step('dependencies', 'missing', { missing: ['libone'] }),
+    step('license', 'satisfied'),
   ])
   expect(status).toBe('published')
   expect(pipeline).toEqual({ antivirus: 'skipped', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'missing' })
   expect(warnings).toEqual(['antivirus skipped', 'dependencies missing'])
-  expect(steps).toMatchObject([{ name: 'antivirus', passed: true, warning: true }, { name: 'dependencies' }])
+  expect(steps).toMatchObject([
+    { name: 'antivirus', passed: true, warning: true },
+    { name: 'dependencies' },
+    { name: 'license', passed: true },
+  ])
 })
 
 test.each<[PipelineResult, boolean, boolean]>([

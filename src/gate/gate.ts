@@ -37,13 +37,6 @@ const NOTHING_RUN: Record<PipelineKey, PipelineResult> = {
   gpg: 'not_run',
   dependencies: 'not_run',
 }
-/** Names of the steps in `/upload/stream`. */
-const EVENT_NAMES: Record<PipelineKey, string> = {
-  antivirus: 'antivirus',
-  cve_scan: 'cve',
-  gpg: 'gpg',
-  dependencies: 'dependencies',
-}
 
 /**
  * Runs the steps until one refuses; later keys stay `not_run`. What `decide` says of all that was seen is the result.
@@ -63,7 +56,8 @@ export async function runGate(
   try {
     for (const step of steps) {
       const { label } = step
-      const name = EVENT_NAMES[step.key]
+      // As `/upload/stream` names it.
+      const name = step.key === 'cve_scan' ? 'cve' : step.key
       progress({ name, label, status: 'running', message: '', detail: null })
       const verdict = await trace(`gate ${step.key}`, {}, async (attributes) => {
         const said = await step.run(candidate, settings)
@@ -98,7 +92,7 @@ export function resultOf(candidate: Candidate, decision: Decision, missing: stri
   const cve = verdicts.find(({ check }) => check === 'cve_scan')
   return {
     ...{ candidate, status, cveStatus, heldReason, findings, missing },
-    pipeline: { ...NOTHING_RUN, ...resultsOf(verdicts) },
+    pipeline: { ...NOTHING_RUN, ...resultsOf(verdicts.filter(({ check }) => check in NOTHING_RUN)) },
     coverage: { antivirus: coverageOf('antivirus'), cve_scan: coverageOf('cve_scan') },
     steps: verdicts.map(asStep),
     cveSummary: cve

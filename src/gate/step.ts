@@ -2,7 +2,7 @@
 import type { Digests, Distribution, PackageFacts } from '../domain/package.ts'
 import type { Seen } from '../domain/evidence.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Coverage, PipelineKey } from '../domain/status.ts'
+import type { CheckKey, Coverage } from '../domain/status.ts'
 import type { PackageFormat } from '../formats/format.ts'
 
 /** A file of our own in staging, received completely and flushed. */
@@ -32,7 +32,7 @@ export interface StepResult {
 }
 
 export interface Step {
-  key: PipelineKey
+  key: CheckKey
   label: string
   /** @param settings say what is looked at, and how; what follows from it is not a step's matter */
   run(candidate: Candidate, settings: Settings): Promise<StepResult>
