@@ -106,7 +106,7 @@ interface Last {
   digest: string
 }
 
-/** The database knows the last checkpoint, or the one before it after a crash; where the files lack it, the gap must show. */
+/** The database knows the last checkpoint, or after a crash the one before it. One that the files lack must be detected as a gap. */
 function previousOf(known: string | null, last: Last | null): string {
   if (known === null) return last?.digest ?? GENESIS
   return last?.previous === known ? last.digest : known

@@ -15,8 +15,8 @@ export interface MetBy {
 }
 
 /**
- * The first alternative that is met counts; of its packages one with that name comes before one that provides it, and the
- * newest is named. A requirement that the distribution does not meet has no entry.
+ * The first alternative that is met counts. A package of that name is preferred to one that provides it, then the newest
+ * version. A requirement that the distribution does not meet has no entry.
  */
 export async function metBy(db: Db, offered: Offered, facts: Needing): Promise<Map<Requirement, MetBy>> {
   const { format, distribution } = offered

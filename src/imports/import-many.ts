@@ -65,8 +65,8 @@ export type ImportTally = Record<ImportOutcome, number>
 
 /**
  * Returns when each package is published, held or refused. One that fails does not stop the others, and `onResult` learns
- * of it. Calls of `onResult` do not overlap. In the end, packages that missed what came after them miss it no more. Whatever had no result when the process died can be asked for again: what is
- * there by then is skipped.
+ * of it. Calls of `onResult` do not overlap. At the end, missing dependencies that arrived later are checked again. After a
+ * crash, ask again for what had no result: packages that are there by then are skipped.
  * @param onResult is also given the element of `wanted` that it is about
  * @param signal stops the downloads; what was received by then is published
  * @throws Problem('unknown_distribution', 'distribution_inactive'), the signal's reason, and what `wanted` or `onResult` throw

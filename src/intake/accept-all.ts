@@ -9,8 +9,8 @@ import type { Subject } from '../packages/new-record.ts'
 /** Files that are received and scanned at the same time: while one group is judged, others arrive and are read. */
 const IN_GATE = 128
 /**
- * A larger file counts as several. All in the gate have 512 MiB at most, or are one file: so much lies in staging, and so much
- * is scanned before an upload that a person sends meanwhile.
+ * A larger file counts as several. Files in the gate total at most 512 MiB, or are one larger file. This bounds the space in
+ * staging, and how long the upload of a person waits for scans.
  */
 const BYTES_OF_ONE = 4 * 1024 * 1024
 /** Packages in the gate, or waiting for it or for the transaction of their record. */
@@ -38,7 +38,7 @@ type Sources = Iterable<Source> | AsyncIterable<Source>
 
 export type AcceptAll = (sources: Sources, meta: Meta) => AsyncGenerator<Accepted, void, undefined>
 
-/** How a package enters beside others. */
+/** Batching hooks for one package of a bulk request. */
 export interface Company {
   /** runs the part that receives, reads and scans the file, of this size where it is known */
   inGate<T>(work: () => Promise<T>, sizeBytes?: number): Promise<T>

@@ -1,4 +1,4 @@
-// Lets callers that come one by one go on together, so that their queries are one query.
+// Groups concurrent callers, so that they share one query.
 
 /**
  * A caller waits until `most` are waiting, or until the first of them has waited for `waitMs`. Then all of them go on in the

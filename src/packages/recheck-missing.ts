@@ -13,8 +13,8 @@ import { nextTurn } from '../kernel/next-turn.ts'
 const TOGETHER = 50
 
 /**
- * Looks again at the published and held records of a distribution that came since then and miss something. Where less is
- * missing now, `deps_missing` and the verdict `missing` say so; other verdicts of the gate stay.
+ * Checks missing dependencies again, of the published and held records that were imported since `since`. `deps_missing` and the
+ * verdict `missing` are updated where less is missing now; other verdicts of the gate stay.
  * @returns how many records changed
  */
 export async function recheckMissing(db: Db, target: Offered, since: Date): Promise<number> {

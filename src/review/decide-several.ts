@@ -28,9 +28,9 @@ export interface DecidedItem {
 }
 
 /**
- * Like `decide` for each, with the same reason. What fails leaves the others as they are: it is told in its item, and its
+ * Like `decide` for each, with the same reason. A failure does not affect the other items: its item carries the error, and its
  * package stays under review.
- * @param options.dryRun checks all but the publication, changes nothing, and tells what would happen
+ * @param options.dryRun checks all but the publication, changes nothing, and returns what would happen
  * @throws Problem('validation_error') for the body
  */
 export async function decideSeveral(

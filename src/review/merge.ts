@@ -65,8 +65,9 @@ export function mergeFindings(known: readonly Finding[], seen: Seen, engines: re
 }
 
 /**
- * Who speaks for a finding of several engines. The package itself and a library inside it may have the same hole: the
- * worse of both stands for it, whoever looked last. Of two that look at the same, the one named first in `engines`.
+ * Whether an earlier report of a finding stays. When engines report one vulnerability for the package and for a library
+ * inside it, the higher severity wins, regardless of the order of scans. When they report it for the same thing, the engine that
+ * comes first in `engines` wins.
  */
 function outweighs(
   then: Finding,
@@ -77,7 +78,7 @@ function outweighs(
 ): boolean {
   if (others.length === 0) return false
   if (then.package_type !== now.package_type) return severityRank(then.severity) >= severityRank(now.severity)
-  // What is told of a library is its own engine's, which no other speaks for.
+  // Each engine keeps its own report of an embedded library.
   if (!FORMATS.some((format) => format === now.package_type)) return false
   return others.some((other) => engines.indexOf(other) < engines.indexOf(engine))
 }

@@ -3,7 +3,7 @@
 /** What a client asks of a pair; other requests are no part of it. */
 export type PairRequest = 'probe' | 'index' | 'signature' | 'key'
 
-/** What the clients of one name are reading. Clients that cannot be told apart have one name. */
+/** What the clients of one key are reading. Clients behind one address share a key. */
 export interface Readings {
   /** the generation all of them read; its directory, relative to the repositories' directory */
   generation: string

@@ -10,7 +10,7 @@ export interface MirrorCounts {
   error: number
 }
 
-/** Where a run is: every package before it is done. A run goes through all names once, from any of them. */
+/** Resume position of a run. It visits all names once, starts anywhere and wraps. */
 export interface Place {
   /** every package up to this name is done; null: at the first name */
   after: string | null

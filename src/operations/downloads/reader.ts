@@ -1,5 +1,5 @@
-// Reads what access logs say since they were read last, and counts the downloads in it. Every process with a database reads
-// the logs that it sees: the row of a log decides who counts a line.
+// Reads the new lines of access logs and counts the downloads in them. Every process with a database reads the logs that it
+// sees, and uses the database row of a log to avoid counting a line twice.
 import { stat } from 'node:fs/promises'
 import type { Settings } from '../../domain/settings.ts'
 import type { Checkpoint } from '../../kernel/checkpoint.ts'

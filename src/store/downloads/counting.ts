@@ -120,7 +120,7 @@ async function identified(tx: Db, given: readonly Given[]): Promise<Row[]> {
       ofFileLast: NEVER,
     }
   })
-  // Of a client or a package that is new there is nothing to find.
+  // New clients and new packages have no earlier rows.
   const old = rows.filter((row) => row.clientLast !== NEVER && row.packageLast !== NEVER)
   if (old.length === 0) return rows
   const before = await sql<{ of_package: number | null; of_file: number | null; began: boolean }>`
