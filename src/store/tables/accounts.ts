@@ -1,0 +1,96 @@
+// Accounts, sessions and tokens.
+import type { Generated } from 'kysely'
+import type { Role } from '../../domain/roles.ts'
+import type { Scopes } from '../../domain/scopes.ts'
+import type { JsonOrNull, OrNull } from './columns.ts'
+
+export interface UsersTable {
+  id: Generated<number>
+  username: string
+  /** lower case of `username`; unique */
+  username_key: string
+  password_hash: string | null
+  role: Role
+  full_name: Generated<string>
+  email: Generated<string>
+  active: Generated<boolean>
+  auth_source: Generated<'local' | 'ldap' | 'oidc'>
+  mfa_enabled: Generated<boolean>
+  /** sealed with the settings key; without `mfa_enabled` a set-up that was not confirmed */
+  mfa_secret: string | null
+  /** 30-second step of the last accepted code: only later codes are accepted */
+  mfa_last_step: OrNull<number>
+  /** wrong codes of the hour that began at `mfa_failures_since` */
+  mfa_failures: Generated<number>
+  mfa_failures_since: OrNull<Date>
+  /** issuer and subject of an identity provider; unique */
+  external_id: OrNull<string>
+  /** when the directory last had the account */
+  directory_checked_at: OrNull<Date>
+  /** since when it does not have it: its credentials do not count */
+  directory_gone_at: OrNull<Date>
+  created_at: Date
+  last_login: OrNull<Date>
+}
+
+/** One login. A JWT is valid only while its `jti` has a row here. */
+export interface SessionsTable {
+  jti: string
+  user_id: number
+  /** time of the login, kept across refreshes */
+  started_at: Date
+  expires_at: Date
+}
+
+/** A login whose password was right and whose code is awaited. */
+export interface MfaChallengesTable {
+  id: string
+  user_id: number
+  tries: Generated<number>
+  expires_at: Date
+}
+
+export interface RecoveryCodesTable {
+  user_id: number
+  code_hash: string
+}
+
+export interface ApiTokensTable {
+  id: string
+  name: string
+  role: Role
+  token_hash: string
+  token_hint: string
+  created_by: string
+  created_by_id: number | null
+  created_at: Date
+  last_used: Date | null
+  expires_at: Date | null
+  revoked_at: Date | null
+  scopes: JsonOrNull<Scopes>
+  /** name of the trusted publisher that a job's token was made for; such a token has no owner */
+  publisher: OrNull<string>
+  /** id of the token that created it; revoked together with that */
+  parent_id: OrNull<string>
+}
+
+/** A login that waits for its person to come back from the identity provider. */
+export interface OidcLoginsTable {
+  /** SHA-256 of the state and the PKCE challenge */
+  state_hash: string
+  nonce: string
+  redirect_uri: string
+  expires_at: Date
+}
+
+/** ID tokens that were exchanged, until they expire: none works twice. */
+export interface UsedIdTokensTable {
+  token_hash: string
+  expires_at: Date
+}
+
+export interface PasswordResetsTable {
+  user_id: number
+  token_hash: string
+  expires_at: Date
+}

@@ -1,0 +1,56 @@
+// The audit chain.
+import type { Generated } from 'kysely'
+import type { Json } from './columns.ts'
+
+export interface AuditTable {
+  id: Generated<number>
+  at: Date
+  action: string
+  result: 'SUCCESS' | 'FAILURE' | 'WARNING'
+  username: string | null
+  package: string | null
+  version: string | null
+  distribution: string | null
+  arch: string | null
+  detail: string | null
+  outcome: string | null
+  ip: string | null
+  request_id: string | null
+  extra: Json<Record<string, unknown>>
+  /** place in the hash chain, given when it is chained */
+  seq: number | null
+  prev_hash: string | null
+  hash: string | null
+  /** proves who wrote it; null for entries older than the key */
+  mac: string | null
+  /** UTC day whose file it belongs to: never earlier than that of the entry before it in the chain */
+  day: string | null
+  /** written to the day's file */
+  filed: Generated<boolean>
+}
+
+/** One row: the head of the audit chain; its lock is the right to append. */
+export interface AuditChainTable {
+  id: number
+  seq: number
+  hash: string
+  day: string
+  /** entries at the beginning of the chain that are older than the key and have no mac */
+  unkeyed: Generated<number>
+  /** SHA-256 of the last line in the checkpoint files */
+  checkpoint: Generated<string | null>
+  /** the last entry that retention removed, or is about to remove; 0 for none */
+  removed_seq: Generated<number>
+  /** its day: entries of later days are kept */
+  removed_day: Generated<string | null>
+  /** the last entry of an earlier database, which has no row here; null when an older build began the chain */
+  began_seq: Generated<number | null>
+}
+
+/** One row: the last entry of the chain that was delivered. */
+export interface NotifyCursorTable {
+  id: number
+  seq: number
+  tries: Generated<number>
+  retry_at: Date | null
+}

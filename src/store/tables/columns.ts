@@ -1,0 +1,9 @@
+// Kinds of columns.
+import type { ColumnType } from 'kysely'
+
+/** jsonb: inserted as JSON text (both drivers disagree on arrays otherwise), selected as a value. */
+export type Json<T> = ColumnType<T, string, string>
+
+export type JsonOrNull<T> = ColumnType<T | null, string | null | undefined, string | null>
+
+export type OrNull<T> = ColumnType<T | null, T | null | undefined, T | null>

@@ -1,0 +1,65 @@
+// What the dashboard, the drift scan, backups and webhooks keep.
+import type { Generated } from 'kysely'
+import type { DriftArea, DriftFault } from '../../domain/drift.ts'
+import type { OrNull } from './columns.ts'
+
+/** Counts that the dashboard shows; triggers keep them. */
+export interface DashboardCountsTable {
+  distribution: string
+  /** `deps_missing`, `decisions`, or `active <action>` of decisions in force */
+  counted: string
+  n: number
+}
+
+/** What happened on a day (UTC), counted from the audit chain. */
+export interface ActivityDaysTable {
+  day: string
+  imports: number
+  failures: number
+  decisions: number
+  cve_scans: number
+}
+
+/** What the repository held at the end of a day (UTC). */
+export interface PoolDaysTable {
+  day: string
+  packages: number
+  bytes: number
+}
+
+/** One row: the entry of the audit chain that was counted last. */
+export interface ActivityCursorTable {
+  id: number
+  seq: number
+}
+
+/** Webhook deliveries of the last day: each is accepted once. */
+export interface WebhookDeliveriesTable {
+  id: string
+  received_at: Date
+}
+
+/** A file that differs from what was stored. */
+export interface DriftTable {
+  /** path below `REPOS_DIR` */
+  subject: string
+  area: DriftArea
+  fault: DriftFault
+  distribution: string | null
+  sha256: string | null
+  package_id: number | null
+  detail: string
+  since: Date
+  last_seen: Date
+  /** whether an alert was recorded */
+  reported: Generated<boolean>
+  resolved_at: OrNull<Date>
+  /** what made it sound */
+  resolution: OrNull<'repaired' | 'gone'>
+}
+
+/** A backup that reads the pool. */
+export interface RemovalHoldsTable {
+  id: string
+  until: Date
+}

@@ -1,0 +1,216 @@
+// Stored files, the records of packages, and what people decided about them.
+import type { ColumnType, Generated, Selectable } from 'kysely'
+import type { CoveredFinding, ReviewReason } from '../../domain/acceptance.ts'
+import type { InstallabilityResult } from '../../domain/installability.ts'
+import type { FormatId, PackageFacts } from '../../domain/package.ts'
+import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../../domain/status.ts'
+import type { Json, JsonOrNull, OrNull } from './columns.ts'
+
+/** A stored file: immutable bytes in the pool, and what the file states about itself. */
+export interface BlobsTable extends FactColumns {
+  sha256: string
+  format: FormatId
+  filename: string
+  size_bytes: number
+  sha512: string
+  sha1: string
+  md5: string
+  /** the facts without their file list */
+  facts: Json<PackageFacts>
+  /** gzip of the file list, one path a line */
+  files: Uint8Array
+  created_at: Date
+  /** when its bytes were last compared with its digest */
+  verified_at: Generated<Date>
+  /** the last removal of its bytes from one or both of their places (`files/placement.ts`) */
+  removal_token: ColumnType<string | null, string | null | undefined, string | null>
+  removal_began_at: ColumnType<Date | null, Date | null | undefined, Date | null>
+  removal_ended_at: ColumnType<Date | null, Date | null | undefined, Date | null>
+}
+
+/** The facts of a file that lists show and queries filter by. */
+export interface FactColumns {
+  installed_size_kb: OrNull<number>
+  section: OrNull<string>
+  description: OrNull<string>
+  maintainer: OrNull<string>
+  license: OrNull<string>
+  url: OrNull<string>
+  source_package: OrNull<string>
+  source_version: OrNull<string>
+  /** its strong requirements */
+  dependencies: ColumnType<{ name: string; version_constraint: string }[], string | undefined, string>
+}
+
+/**
+ * Records. Each is one judged file: its place, and what the gate and later scans found about it there. Unique by place
+ * (today a distribution), name, version and architecture.
+ */
+export interface PackagesTable {
+  id: Generated<number>
+  distribution: string
+  format: FormatId
+  name: string
+  version: string
+  arch: string
+  sha256: string
+  received_sha256: string
+  status: PackageStatus
+  cve_status: CveStatus | null
+  held_reason: HeldReason | null
+  imported_at: Date
+  imported_by: string
+  import_method: 'upload' | 'import' | 'mirror' | 'promotion' | 'migration'
+  import_group: string | null
+  source_id: number | null
+  promoted_from: string | null
+  pipeline: Json<Record<string, string>>
+  validation_steps: Json<unknown[]>
+  coverage: Json<Record<string, unknown>>
+  deps_missing: Json<string[]>
+  tags: Json<string[]>
+  cve_summary: JsonOrNull<Record<string, unknown>>
+  cve_results: JsonOrNull<unknown[]>
+  last_scan: Date | null
+  /** severities of its findings, one bit each (`domain/risk`) */
+  severities: Generated<number>
+  risk: Generated<number>
+  /** null when it is not under review or the worst undecided finding has no deadline; here for the order of the queue */
+  review_due_at: Date | null
+  /** raised by every change of the record, its review or its decisions */
+  changes: Generated<number>
+  /** `changes` at the time the manifest on disk was read from the rows; 0 when there is none */
+  manifest_changes: Generated<number>
+}
+
+/** What people have to do with a record, or did. Records that nobody had to look at have no row. */
+export interface ReviewsTable {
+  package_id: number
+  /** what requested the review: the import method, or the mechanism that held it later; null when it is not under review */
+  review_origin: OrNull<string>
+  review_since: OrNull<Date>
+  overdue_noted_at: OrNull<Date>
+  /** why a decided package is under review again */
+  review_reasons: JsonOrNull<ReviewReason[]>
+  quarantined_at: OrNull<Date>
+  quarantined_by: OrNull<string>
+}
+
+/** The view of a record as it is read: with the facts of its stored file, its review, and whether it is offered. */
+export type RecordsView = PackagesTable &
+  Pick<BlobsTable, 'filename' | 'size_bytes'> &
+  FactColumns &
+  Omit<ReviewsTable, 'package_id'> & {
+    /** whether clients are offered it */
+    served: boolean
+    /** the revision that offered it; null while it is not offered */
+    offered_from: number | null
+  }
+
+/** Decisions of people. Rows are only added, and closed by the columns from `active` on. */
+export interface DecisionsTable {
+  id: Generated<number>
+  /** null once the record was deleted */
+  package_id: number | null
+  package: string
+  version: string
+  arch: string
+  distribution: string
+  format: FormatId
+  sha256: string
+  decision: 'approve' | 'reject' | null
+  action: DecisionAction
+  /** the record's, afterwards */
+  status: PackageStatus
+  previous_status: PackageStatus
+  justification: string
+  decided_by: string
+  decided_at: Date
+  expires_in_days: number | null
+  expires_at: Date | null
+  target_version: string | null
+  covers: Json<CoveredFinding[]>
+  policy_snapshot: Json<Record<string, unknown>>
+  active: boolean
+  assigned_to: string | null
+  assigned_at: Date | null
+  resolved_at: Date | null
+  resolved_by: string | null
+  resolution_note: string | null
+}
+
+/** What a package provides, its own name included; for the dependency check. */
+export interface CapabilitiesTable {
+  package_id: number
+  distribution: string
+  name: string
+  version: string | null
+  /** of the package */
+  arch: string
+  multi_arch: string | null
+}
+
+/** A name that a package needs something by. */
+export interface DependentsTable {
+  package_id: number
+  distribution: string
+  name: string
+}
+
+/** Files of deleted records that still have to be removed, and stored files that still have to be moved. */
+export interface PendingDeletionsTable {
+  id: Generated<number>
+  kind: 'manifest' | 'file'
+  /** manifest: path below `manifests/`; file: sha256 */
+  key: string
+  /** failed so far */
+  attempts: Generated<number>
+  /** not tried before */
+  due_at: Generated<Date>
+}
+
+/** One row for each (format, name): what `/artifacts/` lists. */
+export interface ArtifactsTable {
+  format: FormatId
+  name: string
+  latest_id: number
+  /** lower-case text that `search` looks in */
+  search: string
+  latest_imported_at: Date
+  distributions: string[]
+  statuses: string[]
+  archs: string[]
+}
+
+/** A name or pattern of names that only uploads or one source may bring. */
+export interface ReservationsTable {
+  id: Generated<number>
+  pattern: string
+  format: string | null
+  /** null: uploads */
+  source_id: number | null
+  created_at: Date
+  created_by: string
+}
+
+/** What the last check of a distribution found. */
+export interface InstallabilityTable {
+  distribution: string
+  /** of the distribution, when the check began */
+  revision: number
+  checked_at: Date
+  result: Json<InstallabilityResult>
+}
+
+// Rows as they are read. Others are `Selectable<…>` where they are used.
+export type PackageRow = Selectable<RecordsView>
+
+/** A stored file without the state of its removal. */
+export type BlobRow = Omit<
+  Selectable<BlobsTable>,
+  'verified_at' | 'removal_token' | 'removal_began_at' | 'removal_ended_at'
+>
+
+export type ReservationRow = Selectable<ReservationsTable>
+
+export type DecisionRow = Selectable<DecisionsTable>
