@@ -4,7 +4,7 @@ import { reachOf } from '../formats/architectures.ts'
 import { satisfies, type Offer } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
-import { dependentsOf, MOST_DEPENDENTS, providersOf, type Dependent } from './breakage.ts'
+import { dependentsOf, MOST_DEPENDENTS, providersOf, type Dependent } from './capability-query.ts'
 
 export interface Dependant {
   id: number

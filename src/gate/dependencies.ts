@@ -1,5 +1,4 @@
 // The dependency step: are the package's requirements published in its distribution, and does it take something from others?
-import { sql } from 'kysely'
 import { reachOf } from '../formats/architectures.ts'
 import { unsatisfied, type Offers } from '../formats/dependencies.ts'
 import type { PackageFacts, Requirement } from '../domain/package.ts'
@@ -7,9 +6,9 @@ import type { Seen } from '../domain/evidence.ts'
 import type { Offered } from '../formats/format.ts'
 import { createKeyedBatches } from '../kernel/batches.ts'
 import type { Db } from '../store/db.ts'
-import { additionBreaks, breakageWarning, publishedVersions, type Breakage } from './breakage.ts'
+import { additionBreaks, breakageWarning, type Breakage } from './breakage.ts'
+import { offersOf, publishedVersions } from './capability-query.ts'
 import type { Step } from './step.ts'
-import { append } from '../kernel/append.ts'
 
 /** How many unsatisfied requirements the message names; the verdict's detail has all. */
 const NAMED = 10
@@ -17,19 +16,6 @@ const NAMED = 10
 const MOST_BREAKAGES = 100
 /** Packages of one query. */
 const TOGETHER = 50
-
-/** What the published packages of a distribution provide under these names. */
-async function offersOf(db: Db, codename: string, names: readonly string[]): Promise<Offers> {
-  const { rows } = await sql<{ name: string; version: string | null; arch: string; multiArch: string | null }>`
-    select name, version, arch, multi_arch as "multiArch" from capabilities where distribution = ${codename} and name = any(${[...names]}::text[])`.execute(
-    db,
-  )
-  const offers = new Map<string, (typeof rows)[number][]>()
-  for (const row of rows) {
-    append(offers, row.name, row)
-  }
-  return offers
-}
 
 /**
  * The strong requirements of a package that no published package of a distribution satisfies.

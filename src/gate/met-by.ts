@@ -4,7 +4,7 @@ import { reachOf } from '../formats/architectures.ts'
 import { satisfies } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
-import { providersOf, type Provider } from './breakage.ts'
+import { providersOf, type Provider } from './capability-query.ts'
 
 type Needing = Pick<PackageFacts, 'name' | 'version' | 'arch' | 'requirements'>
 

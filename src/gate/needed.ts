@@ -4,7 +4,8 @@ import { reachOf } from '../formats/architectures.ts'
 import { satisfies } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
-import { capabilitiesOf, dependentsOf, providersOf, type Breakage, type Dependent, type Provider } from './breakage.ts'
+import { type Breakage } from './breakage.ts'
+import { capabilitiesOf, dependentsOf, providersOf, type Dependent, type Provider } from './capability-query.ts'
 
 /**
  * Of records that are to be deleted together, those without which a package that stays would miss something it needs now.

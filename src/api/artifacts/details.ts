@@ -4,6 +4,7 @@ import type { Offered } from '../../formats/format.ts'
 import { dependantsOf } from '../../gate/dependants.ts'
 import { unknownPackage } from '../../packages/delete-packages.ts'
 import type { Db } from '../../store/db.ts'
+import { factsOf, fileListOf } from '../../store/files/blob-query.ts'
 import { getArtifactsNameVersionDependants, getArtifactsNameVersionFiles } from './details.contract.ts'
 import { handle, type Route } from '../http/route.ts'
 import { page } from '../http/schemas.ts'
@@ -32,22 +33,14 @@ export function artifactDetailRoutes({ db, offered }: ArtifactDetailDeps): Route
   return [
     handle(getArtifactsNameVersionFiles, async ({ params, query }) => {
       const row = await find({ params, query })
-      const { files } = await db
-        .selectFrom('blobs')
-        .select('files')
-        .where('sha256', '=', row.sha256)
-        .executeTakeFirstOrThrow()
+      const files = await fileListOf(db, row.sha256)
       const skip = (query.page - 1) * query.per_page
       const { paths, total } = await filesPage(files, { q: query.q, skip, limit: query.per_page })
       return { ...page(paths, total, query), ...about(row) }
     }),
     handle(getArtifactsNameVersionDependants, async ({ params, query }) => {
       const row = await find({ params, query })
-      const { facts } = await db
-        .selectFrom('blobs')
-        .select('facts')
-        .where('sha256', '=', row.sha256)
-        .executeTakeFirstOrThrow()
+      const facts = await factsOf(db, row.sha256)
       const { packages, truncated } = await dependantsOf(db, offered(row.distribution), { ...facts, id: row.id })
       const from = (query.page - 1) * query.per_page
       const items = packages.slice(from, from + query.per_page).map(({ id: _id, ...one }) => one)

@@ -5,6 +5,7 @@ import type { FormatRegistry } from '../../packages/identify.ts'
 import { isoTime } from '../../kernel/clock.ts'
 import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
+import { revisionOf } from '../../store/records/served-query.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import {
   getDistributionsCodenameInstallability,
@@ -33,11 +34,6 @@ export function installabilityRoutes({ db, audit, registry, installability, task
     handle(getDistributionsCodenameInstallability, async ({ params: { codename } }) => {
       requireKnown(codename)
       const last = await installability.last(codename)
-      const row = await db
-        .selectFrom('distributions')
-        .select('revision')
-        .where('codename', '=', codename)
-        .executeTakeFirst()
       const { architectures = [], sources = [] } = last?.result ?? {}
       const sum = (of: (one: (typeof architectures)[number]) => number) =>
         architectures.reduce((total, one) => total + of(one), 0)
@@ -45,7 +41,7 @@ export function installabilityRoutes({ db, audit, registry, installability, task
         codename,
         checked_at: last ? isoTime(last.checkedAt) : null,
         revision: last?.revision ?? null,
-        current: last !== null && last.revision === Number(row?.revision),
+        current: last !== null && last.revision === (await revisionOf(db, codename)),
         total: sum((one) => one.total),
         uninstallable: architectures
           .flatMap(({ architecture, uninstallable }) => uninstallable.map((one) => ({ ...one, architecture })))

@@ -9,8 +9,9 @@ import { isoTime, isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
 import { decisionOf } from '../../review/decisions.ts'
 import { slaOf } from '../../review/sla.ts'
 import { difference, inOrderOfUrgency, previousOf } from '../../review/weigh.ts'
+import { factsOf } from '../../store/files/blob-query.ts'
 import { headRows, recordsOf } from '../../store/records/artifact-query.ts'
-import { findingIds, pastDecisions } from '../../packages/records/evidence-query.ts'
+import { findingIds, othersOf, pastDecisions } from '../../packages/records/evidence-query.ts'
 import { findingsOf } from '../../packages/records/findings.ts'
 import type { Db } from '../../store/db.ts'
 import type { PackageRow } from '../../store/tables.ts'
@@ -23,7 +24,6 @@ import { findRepresentative, reviewStateOf } from './views.ts'
 const MOST_FINDINGS = 200
 const MOST_DECISIONS = 20
 const MOST_DEPENDANTS = 20
-const MOST_OTHERS = 20
 
 export interface EvidenceDeps {
   db: Db
@@ -56,11 +56,7 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
   }
 
   async function concerned(row: PackageRow) {
-    const { facts } = await db
-      .selectFrom('blobs')
-      .select('facts')
-      .where('sha256', '=', row.sha256)
-      .executeTakeFirstOrThrow()
+    const facts = await factsOf(db, row.sha256)
     const found = await dependantsOf(db, deps.offered(row.distribution), { ...facts, id: row.id })
     const only = found.packages.filter((one) => one.only)
     const first = [...only, ...found.packages.filter((one) => !one.only)].slice(0, MOST_DEPENDANTS)
@@ -152,17 +148,4 @@ function fixedHere(
     compare,
   )
   return newest && fixes.some((fix) => compare(newest.version, fix) >= 0) ? newest.version : null
-}
-
-async function othersOf(db: Db, row: PackageRow) {
-  const rows = await db
-    .selectFrom('records')
-    .select(['distribution', 'arch', 'status', 'served', 'sha256'])
-    .where('name', '=', row.name)
-    .where('version', '=', row.version)
-    .where('id', '!=', row.id)
-    .orderBy('id')
-    .limit(MOST_OTHERS)
-    .execute()
-  return rows.map(({ sha256, ...place }) => ({ ...place, same_bytes: sha256 === row.sha256 }))
 }

@@ -1,11 +1,10 @@
 // The lists of /security: packages with findings, vulnerabilities, posture, review queue.
-import { sql } from 'kysely'
 import { countSeverities, FIX_STATES, type Finding } from '../../domain/finding.ts'
 import { Problem } from '../../domain/problem.ts'
 import { HELD_REASONS, PACKAGE_STATUSES } from '../../domain/status.ts'
 import type { Downloads } from '../../operations/downloads/downloads.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { matchingRecords, recordsOf } from '../../store/records/artifact-query.ts'
+import { countedRecords, recordsOf } from '../../store/records/artifact-query.ts'
 import type { Offered } from '../../formats/format.ts'
 import { withFixesAvailable } from '../../imports/fix-available.ts'
 import type { Db } from '../../store/db.ts'
@@ -135,10 +134,7 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
       return { ...page(items, matching, query), packages: items, blocked_count: blocked, review_count: review }
     }),
     handle(getSecurityPackagesNameVersionCve, async ({ params, query }) => {
-      const rows = await matchingRecords(db, selectorOf({ params, query }, undefined))
-        .select(['id', 'distribution', 'arch', 'status', 'risk'])
-        .select(sql<number>`coalesce(jsonb_array_length(cve_results), 0)`.as('total'))
-        .execute()
+      const rows = await countedRecords(db, selectorOf({ params, query }, undefined))
       const shown = representative(rows)
       const [row] = shown ? await recordsOf(db, [shown.id]) : []
       if (!row) throw new Problem('not_found', `there is no package ${params.name} ${params.version}`)

@@ -4,6 +4,7 @@ import { neededAmong } from '../../gate/needed.ts'
 import type { DeleteIds } from '../../packages/delete-packages.ts'
 import type { ChooseRecords } from '../../packages/records/delete-records.ts'
 import type { Db } from '../../store/db.ts'
+import { revisionOf } from '../../store/records/served-query.ts'
 import type { Mirror } from './mirrors.ts'
 import { countWithdrawn, withdrawn, type Withdrawn } from './withdrawn.ts'
 
@@ -78,7 +79,7 @@ async function removeOnce(
   for await (const rows of withdrawn(db, mirror)) {
     signal.throwIfAborted()
     const old = rows.filter(({ status }) => status === 'published' || status === 'pending_review')
-    const before = await revisionOf(db, mirror)
+    const before = await revisionOf(db, target.distribution.codename)
     const needed = await neededAmong(db, target, selection.with_dependencies ? old.map(idOf) : [])
     for (const one of old) {
       const need = needed.get(one.id)
@@ -91,7 +92,7 @@ async function removeOnce(
     if (ids.length === 0) continue
     // What arrived since may need one of them: then they stay until the next run.
     const choose: ChooseRecords = async (tx, found) =>
-      !selection.with_dependencies || (await revisionOf(tx, mirror)) === before ? found : []
+      !selection.with_dependencies || (await revisionOf(tx, target.distribution.codename)) === before ? found : []
     const reason = { withdrawn_from: source.id }
     gone += (await deleteIds(ids, by, { ip: null, requestId: null }, reason, choose)).length
   }
@@ -99,9 +100,3 @@ async function removeOnce(
 }
 
 const idOf = ({ id }: Withdrawn) => id
-
-async function revisionOf(db: Db, { target }: Mirror): Promise<number> {
-  const { codename } = target.distribution
-  const row = db.selectFrom('distributions').select('revision').where('codename', '=', codename)
-  return (await row.executeTakeFirstOrThrow()).revision
-}

@@ -15,6 +15,7 @@ import type { Selector } from '../../formats/installation/messages.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
 import { createSemaphore } from '../../kernel/semaphore.ts'
 import type { Db } from '../../store/db.ts'
+import { revisionOf } from '../../store/records/served-query.ts'
 import {
   catalogPackages,
   catalogSources,
@@ -76,15 +77,6 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
     return offered
   }
 
-  async function revisionOf(codename: string): Promise<number> {
-    const row = await db
-      .selectFrom('distributions')
-      .select('revision')
-      .where('codename', '=', codename)
-      .executeTakeFirst()
-    return row?.revision ?? 0
-  }
-
   /** Gives the thread what clients of an architecture see: packages for it and for all, and those of catalogs. */
   async function fill(
     checker: Checker,
@@ -116,7 +108,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
     const { format, distribution } = offered
     const sources = await catalogSources(db, key, format)
     // What is published while it reads is found by the next check.
-    const [revision, checkedAt] = [await revisionOf(key), clock.now()]
+    const [revision, checkedAt] = [await revisionOf(db, key), clock.now()]
     const architectures: InstallabilityResult['architectures'] = []
     for (const architecture of distribution.architectures) {
       const checked = await alone(() =>
@@ -158,7 +150,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
       throw invalidField('promote_from', `has ${from.format.id} packages; expected ${format.id}`)
     if (wanted.add.length > 0 && (from === null) === (wanted.sourceId === null))
       throw invalidField('add', 'needs either promote_from or source_id, which has the packages')
-    const revision = await revisionOf(codename)
+    const revision = await revisionOf(db, codename)
     const sources = wanted.withUpstream ? await catalogSources(db, codename, format) : []
     const total: Planned = {
       ...{ revision, with_upstream: sources.length > 0, added: 0, removed: 0, undecided_total: 0 },

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Severity } from '../../domain/finding.ts'
 import type { Db } from '../../store/db.ts'
-import type { DecisionRow } from '../../store/tables.ts'
+import type { DecisionRow, PackageRow } from '../../store/tables.ts'
 
 /** Advisories of a record that are looked up. */
 const MOST_LOOKED_UP = 500
@@ -25,4 +25,20 @@ export async function pastDecisions(
         order by id desc limit ${limit})
     ) found order by id desc limit ${limit}`
   return (await about.execute(db)).rows
+}
+
+const MOST_OTHERS = 20
+
+/** The first records of the same version elsewhere. */
+export async function othersOf(db: Db, row: PackageRow) {
+  const rows = await db
+    .selectFrom('records')
+    .select(['distribution', 'arch', 'status', 'served', 'sha256'])
+    .where('name', '=', row.name)
+    .where('version', '=', row.version)
+    .where('id', '!=', row.id)
+    .orderBy('id')
+    .limit(MOST_OTHERS)
+    .execute()
+  return rows.map(({ sha256, ...place }) => ({ ...place, same_bytes: sha256 === row.sha256 }))
 }

@@ -1,11 +1,24 @@
 // Reads of stored files.
 import { sql, type Insertable } from 'kysely'
+import type { PackageFacts } from '../../domain/package.ts'
 import type { Db } from '../db.ts'
 import type { BlobsTable } from '../tables.ts'
 
 /** The row of a stored file that a record refers to. */
 export function blobOf(db: Db, sha256: string) {
   return db.selectFrom('blobs').selectAll().where('sha256', '=', sha256).executeTakeFirstOrThrow()
+}
+
+/** What a stored file states about itself, without its file list. */
+export async function factsOf(db: Db, sha256: string): Promise<PackageFacts> {
+  const { facts } = await db.selectFrom('blobs').select('facts').where('sha256', '=', sha256).executeTakeFirstOrThrow()
+  return facts
+}
+
+/** The packed file list of a stored file (`domain/packed-facts`). */
+export async function fileListOf(db: Db, sha256: string): Promise<Uint8Array> {
+  const { files } = await db.selectFrom('blobs').select('files').where('sha256', '=', sha256).executeTakeFirstOrThrow()
+  return files
 }
 
 /** SHA-512 digests by SHA-256. */

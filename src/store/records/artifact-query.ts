@@ -160,6 +160,14 @@ export function matchingRecords(db: Db, selector: RecordSelector) {
   return query.orderBy('id')
 }
 
+/** The matching records with the number of their findings. */
+export function countedRecords(db: Db, selector: RecordSelector) {
+  return matchingRecords(db, selector)
+    .select(['id', 'distribution', 'arch', 'status', 'risk'])
+    .select(sql<number>`coalesce(jsonb_array_length(cve_results), 0)`.as('total'))
+    .execute()
+}
+
 /** What lists and ordering need of all records of a name. */
 export function headRows(db: Db, selector: RecordSelector) {
   return matchingRecords(db, selector)

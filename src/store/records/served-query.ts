@@ -9,6 +9,16 @@ export function distributionRows(db: Db) {
   return db.selectFrom('distributions').selectAll().execute()
 }
 
+/** @returns 0 for a distribution that nothing was ever published in */
+export async function revisionOf(db: Db, codename: string): Promise<number> {
+  const row = await db
+    .selectFrom('distributions')
+    .select('revision')
+    .where('codename', '=', codename)
+    .executeTakeFirst()
+  return row?.revision ?? 0
+}
+
 /** File names of served packages, each once, sorted. */
 export async function* servedFilenames(db: Db): AsyncGenerator<string[]> {
   let after = ''
