@@ -65,8 +65,8 @@ function rematch() {
       note: (generation: number) => Promise.resolve(void (noted = generation)),
     },
   }
-  const { changed, isDue } = createRematch(deps as unknown as RematchDeps)
-  return { isDue, changed: () => changed(task) }
+  const { changed, isDue, knownThere } = createRematch(deps as unknown as RematchDeps)
+  return { isDue, knownThere, changed: () => changed(task) }
 }
 
 /** The task of each run. A run that follows continues from the cursor of the one before. */
@@ -110,6 +110,35 @@ test('advisories of another ecosystem match nothing', async () => {
   await insertRecord(database.db, { name: 'curl' })
   await rematch().changed()
   expect(scanned).toEqual([])
+})
+
+describe('records that were copied', () => {
+  const placed = async () => (await insertRecord(database.db, { name: 'curl', distribution: 'noble' })).id
+
+  test('are matched again when advisories came before they were stored', async () => {
+    const known = await rematch().knownThere()
+    // Its re-match finds nothing of them.
+    news.generation = 2
+    await rematch().changed()
+    const id = await placed()
+    await insertRecord(database.db, { name: 'curl', distribution: 'jammy' })
+    await known.recheck([id])
+    expect([scanned, noted]).toEqual([['curl'], 2])
+  })
+
+  test('are not matched again under the same advisories', async () => {
+    const known = await rematch().knownThere()
+    await known.recheck([await placed()])
+    expect(scanned).toEqual([])
+  })
+
+  test('stay as they are when they cannot be matched, and the error is reported', async () => {
+    scan = () => Promise.reject(new Error('broken'))
+    const known = await rematch().knownThere()
+    news.generation = 2
+    await known.recheck([await placed()])
+    expect(errors).toEqual([new Error('broken')])
+  })
 })
 
 describe('a run that is interrupted', () => {

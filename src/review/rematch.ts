@@ -13,6 +13,7 @@ import { applyFindings, type Applied, type ApplyDeps } from './apply.ts'
 import type { ComponentScan } from './components.ts'
 import { factsOf, systemActor } from './deps.ts'
 import { mergeFindings } from './merge.ts'
+import type { KnownThere } from '../packages/copies/copy-records.ts'
 import type { PackageRow } from '../store/tables.ts'
 
 export interface RematchReport {
@@ -81,9 +82,11 @@ export interface Rematch {
   isDue(): Promise<boolean>
   /** Matches the packages that have this CVE among their findings. */
   about(cve: string): Promise<RematchReport>
-  /** What is known of a published record where it is copied to. All of it is judged by the policy of now. */
-  evidenceFor(source: PackageRow, target: Distribution): Promise<Evidence>
+  /** What is known of published records where they are copied to. All of it is judged by the policy of now. */
+  knownThere(): Promise<KnownThere>
 }
+
+const noReport = (): RematchReport => ({ matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 })
 
 export function createRematch(deps: RematchDeps): Rematch {
   /** the generation that this process matched last, perhaps with failures */
@@ -99,30 +102,47 @@ export function createRematch(deps: RematchDeps): Rematch {
       return current !== tried && current !== (await deps.news.seen())
     },
     async about(cve) {
-      const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
-      for (const distribution of deps.distributions) {
-        const having = sql`id in (select package_id from findings where cve = ${cve})`
-        for await (const rows of pages(deps.db, distribution.codename, having)) {
-          for (const row of rows) await matchOne(deps, distribution, row, report)
-        }
-      }
+      const report = noReport()
+      await matchWhere(deps, sql`id in (select package_id from findings where cve = ${cve})`, report)
       await matchComponents(deps, await deps.components.about(cve), report)
       return report
     },
-    async evidenceFor(source, distribution) {
-      // As at an upload: what is not looked for holds nothing.
-      if (!deps.settings().validation.grype_scan) return { checks: [] }
-      const now = deps.clock.now()
-      const known = (source.cve_results ?? []) as Finding[]
-      const scan = await deps.scanner.scan({ facts: factsOf(source), distribution })
-      const isScanned = scan.result === 'scanned'
-      const seen = { engine: deps.scanner.name, findings: scan.findings }
-      const all = isScanned ? mergeFindings(known, seen, deps.engines, isoTime(now)) : known
-      const findings = all.map(({ action: _, ...found }): Found => found)
-      if (isScanned) return { checks: [seenBy(scan, now)], findings }
-      return { checks: [], ...(source.cve_results ? { findings } : {}) }
+    async knownThere() {
+      const generation = await deps.news.current()
+      return {
+        of: (source, target) => evidenceFor(deps, source, target),
+        async recheck(ids) {
+          try {
+            if (ids.length === 0 || (await deps.news.current()) === generation) return
+            await matchWhere(deps, sql`id = any(${[...ids]}::bigint[])`, noReport())
+          } catch (error) {
+            deps.onError(error)
+          }
+        },
+      }
     },
   }
+}
+
+async function evidenceFor(deps: RematchDeps, source: PackageRow, distribution: Distribution): Promise<Evidence> {
+  // As at an upload: what is not looked for holds nothing.
+  if (!deps.settings().validation.grype_scan) return { checks: [] }
+  const now = deps.clock.now()
+  const known = (source.cve_results ?? []) as Finding[]
+  const scan = await deps.scanner.scan({ facts: factsOf(source), distribution })
+  const isScanned = scan.result === 'scanned'
+  const seen = { engine: deps.scanner.name, findings: scan.findings }
+  const all = isScanned ? mergeFindings(known, seen, deps.engines, isoTime(now)) : known
+  const findings = all.map(({ action: _, ...found }): Found => found)
+  if (isScanned) return { checks: [seenBy(scan, now)], findings }
+  return { checks: [], ...(source.cve_results ? { findings } : {}) }
+}
+
+/** Matches the records of all distributions that a condition names. */
+async function matchWhere(deps: RematchDeps, wanted: RawBuilder<unknown>, report: RematchReport): Promise<void> {
+  for (const distribution of deps.distributions)
+    for await (const rows of pages(deps.db, distribution.codename, wanted))
+      for (const row of rows) await matchOne(deps, distribution, row, report)
 }
 
 /** Where a run continues after its process died. It is of use only while the advisories are those it began with. */
@@ -201,7 +221,7 @@ async function rematch(
 function cursorOf({ cursor }: TaskProgress, seen: number, generation: number): Cursor {
   const saved = cursor as Cursor | null
   if (saved?.seen === seen && saved.generation === generation) return structuredClone(saved)
-  const report = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
+  const report = noReport()
   return { seen, generation, done: [], distribution: null, names: 0, after: 0, componentsAfter: 0, report }
 }
 

@@ -96,7 +96,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     bus,
     registry,
     onError,
-    evidenceFor: rematch.evidenceFor,
+    knownThere: rematch.knownThere,
     settings: foundation.settings.current,
   }
   const promote = createPromote({ ...copying, publishRecords })

@@ -34,8 +34,18 @@ export interface CopyDeps {
   audit: AuditLog
   pool: Pick<Pool, 'has'>
   settings(): Settings
-  /** what is known of a published record where it is copied to: its findings, and those of the advisories there */
-  evidenceFor(source: PackageRow, target: Distribution): Promise<Evidence>
+  knownThere(): Promise<KnownThere>
+}
+
+/** What is known of published records where they are copied to, by the advisories in force when it was asked for. */
+export interface KnownThere {
+  /** its findings, and those of the advisories there */
+  of(source: PackageRow, target: Distribution): Promise<Evidence>
+  /**
+   * To be called when the copies are stored. Where other advisories are in force by now, they are matched again: the re-match
+   * for those may have passed before the copies were there. Errors are reported, not thrown.
+   */
+  recheck(ids: readonly number[]): Promise<void>
 }
 
 /** What became of one record: the new row, or null when the target has the same package already. */
@@ -63,16 +73,16 @@ export async function copyRecords(
   // Deleted since the caller chose them.
   if (sources.length < ids.length)
     throw new Problem('not_found', `a package is gone from ${from.distribution.codename}`)
+  const known = await deps.knownThere()
   const inputs = new Map<number, Input>()
-  for (const source of sources) inputs.set(source.id, await inputOf(deps, source, from, to, meta))
+  for (const source of sources) inputs.set(source.id, await inputOf(deps, known, source, from, to, meta))
   const ensureBytes = async () => {
     for (const { ensureBytes: ensure } of inputs.values()) await ensure()
   }
-  return withBytes(db, ensureBytes, (seen) =>
+  const copied = await withBytes(db, ensureBytes, (seen) =>
     transaction(db, async (tx) => {
       await lockDistributions(tx, [from.distribution.codename, to.distribution.codename])
-      const present = await sourcesStillPublished(tx, ids, sources)
-      const { fresh, known } = await sortOut(tx, present, to)
+      const { fresh, present } = await sortOut(tx, await sourcesStillPublished(tx, ids, sources), to)
       const decisions = await activeDecisions(tx, ids)
       const rows =
         fresh.length === 0
@@ -96,10 +106,12 @@ export async function copyRecords(
       }
       return [
         ...fresh.map((source, i) => ({ source, row: rows[i] as PackageRow })),
-        ...known.map((source) => ({ source, row: null })),
+        ...present.map((source) => ({ source, row: null })),
       ]
     }),
   )
+  await known.recheck(copied.flatMap(({ row }) => row?.id ?? []))
+  return copied
 }
 
 /** What was read before the locks may have been quarantined or deleted since. */
@@ -129,7 +141,7 @@ async function sortOut(
   tx: Db,
   sources: readonly PackageRow[],
   to: Offered,
-): Promise<{ fresh: PackageRow[]; known: PackageRow[] }> {
+): Promise<{ fresh: PackageRow[]; present: PackageRow[] }> {
   const { codename } = to.distribution
   const digests = [...new Set(sources.flatMap((row) => [row.sha256, row.received_sha256]))]
   const rejected = await tx
@@ -150,7 +162,7 @@ async function sortOut(
     .where('name', 'in', [...new Set(sources.map((row) => row.name))])
     .execute()
   const fresh: PackageRow[] = []
-  const known: PackageRow[] = []
+  const present: PackageRow[] = []
   for (const source of sources) {
     const alike = namesakes.filter((row) => row.name === source.name && row.version === source.version)
     const existing = alike.find((row) => row.arch === source.arch)
@@ -165,10 +177,10 @@ async function sortOut(
       })
     } else {
       requirePublished(existing)
-      known.push(source)
+      present.push(source)
     }
   }
-  return { fresh, known }
+  return { fresh, present }
 }
 
 interface Input extends Pick<NewRecord, 'ensureBytes'> {
@@ -180,7 +192,8 @@ const COPY: Subject = { ...ARRIVING, isCopy: true }
 
 /** The new record, with everything that can be read and rendered before the transaction. */
 async function inputOf(
-  { db, clock, pool, settings, evidenceFor }: CopyDeps,
+  { db, clock, pool, settings }: CopyDeps,
+  known: KnownThere,
   source: PackageRow,
   from: Offered,
   to: Offered,
@@ -196,7 +209,7 @@ async function inputOf(
   // All packages of a migration come along.
   const alongside = meta.method === 'migration' ? [from.distribution.codename] : []
   const missing = (await missingIn(db, facts, to, alongside)).map((requirement) => requirement.text)
-  const evidence = await evidenceFor(source, to.distribution)
+  const evidence = await known.of(source, to.distribution)
   const entries = await renderNew({ imported_at }, blob, facts, to)
   const { format, sha256, filename } = source
   const ensureBytes = async () => {
