@@ -13,6 +13,7 @@ import { trace } from '../kernel/trace.ts'
 import type { Db } from '../store/db.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Paths } from '../store/paths.ts'
+import { revisionOf } from '../store/records/served-query.ts'
 import type { BackgroundIndexRow, DistributionsTable } from '../store/tables.ts'
 import { createFlip } from './flip.ts'
 import { loadBlocks, saveBlocks } from './index/block-cache.ts'
@@ -204,12 +205,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
       return true
     } catch (error) {
       if (!isMissing(error)) throw error
-      const now = await db
-        .selectFrom('distributions')
-        .select('revision')
-        .where('codename', '=', codename)
-        .executeTakeFirstOrThrow()
-      if (now.revision <= revision) throw error
+      if ((await revisionOf(db, codename)) <= revision) throw error
       return false
     }
   }

@@ -11,7 +11,7 @@ import type { ReviewReason } from '../domain/acceptance.ts'
 import type { BlobsTable, PackageRow } from '../store/tables.ts'
 import type { Insertable } from 'kysely'
 import { assess, type Assessment, type Check } from './assess.ts'
-import { mergeFindings, type Seen } from './merge.ts'
+import { mergeFindings, type EngineFindings } from './merge.ts'
 import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
 import { announce, cleanUp, type CleanUpDeps } from './settle.ts'
 
@@ -45,7 +45,7 @@ export interface Alongside {
 export function applyFindings(
   deps: ApplyDeps,
   id: number,
-  seen: Seen,
+  seen: EngineFindings,
   check: Check,
   actor: Actor,
   alongside: Alongside = {},

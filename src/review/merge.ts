@@ -10,7 +10,7 @@ import { COMPONENT_ENGINE } from '../gate/engines/components/match.ts'
 export type MergedFinding = Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>
 
 /** Everything one engine finds in a package now. */
-export interface Seen {
+export interface EngineFindings {
   engine: string
   findings: readonly MergedFinding[]
 }
@@ -20,7 +20,12 @@ export interface Seen {
  * @param engines those that exist, in the order of their word's weight; findings of others go too
  * @param now ISO time
  */
-export function mergeFindings(known: readonly Finding[], seen: Seen, engines: readonly string[], now: string): Found[] {
+export function mergeFindings(
+  known: readonly Finding[],
+  seen: EngineFindings,
+  engines: readonly string[],
+  now: string,
+): Found[] {
   const before = new Map(known.map((finding) => [finding.id, finding]))
   const others = (finding: Finding | undefined) =>
     finding?.sources.filter((source) => source !== seen.engine && engines.includes(source)) ?? []

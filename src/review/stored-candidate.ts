@@ -5,6 +5,7 @@ import type { PipelineKey, PipelineResult } from '../domain/status.ts'
 import type { Candidate, StepResult } from '../gate/step.ts'
 import { removeFile } from '../kernel/files.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
+import { blobOf } from '../store/files/blob-query.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { ReviewDeps } from './deps.ts'
 import type { RunStep } from './inspect.ts'
@@ -23,7 +24,7 @@ export async function storedCandidate(
   { db, offered }: Pick<ReviewDeps, 'db' | 'offered'>,
   row: PackageRow,
 ): Promise<Candidate> {
-  const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
+  const blob = await blobOf(db, row.sha256)
   const { sha256, sha512, sha1, md5 } = blob
   return {
     ...offered(row.distribution),

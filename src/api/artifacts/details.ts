@@ -4,7 +4,7 @@ import type { Offered } from '../../formats/format.ts'
 import { dependantsOf } from '../../gate/dependants.ts'
 import { unknownPackage } from '../../packages/delete-packages.ts'
 import type { Db } from '../../store/db.ts'
-import { factsOf, fileListOf } from '../../store/files/blob-query.ts'
+import { storedFacts, fileListOf } from '../../store/files/blob-query.ts'
 import { getArtifactsNameVersionDependants, getArtifactsNameVersionFiles } from './details.contract.ts'
 import { handle, type Route } from '../http/route.ts'
 import { page } from '../http/schemas.ts'
@@ -40,7 +40,7 @@ export function artifactDetailRoutes({ db, offered }: ArtifactDetailDeps): Route
     }),
     handle(getArtifactsNameVersionDependants, async ({ params, query }) => {
       const row = await find({ params, query })
-      const facts = await factsOf(db, row.sha256)
+      const facts = await storedFacts(db, row.sha256)
       const { packages, truncated } = await dependantsOf(db, offered(row.distribution), { ...facts, id: row.id })
       const from = (query.page - 1) * query.per_page
       const items = packages.slice(from, from + query.per_page).map(({ id: _id, ...one }) => one)

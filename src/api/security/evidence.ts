@@ -9,7 +9,7 @@ import { isoTime, isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
 import { decisionOf } from '../../review/decisions.ts'
 import { slaOf } from '../../review/sla.ts'
 import { difference, inOrderOfUrgency, previousOf } from '../../review/weigh.ts'
-import { factsOf } from '../../store/files/blob-query.ts'
+import { storedFacts } from '../../store/files/blob-query.ts'
 import { headRows, recordsOf } from '../../store/records/artifact-query.ts'
 import { findingIds, othersOf, pastDecisions } from '../../packages/records/evidence-query.ts'
 import { findingsOf } from '../../packages/records/findings.ts'
@@ -56,7 +56,7 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
   }
 
   async function concerned(row: PackageRow) {
-    const facts = await factsOf(db, row.sha256)
+    const facts = await storedFacts(db, row.sha256)
     const found = await dependantsOf(db, deps.offered(row.distribution), { ...facts, id: row.id })
     const only = found.packages.filter((one) => one.only)
     const first = [...only, ...found.packages.filter((one) => !one.only)].slice(0, MOST_DEPENDANTS)

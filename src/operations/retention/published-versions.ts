@@ -1,6 +1,7 @@
 // What of a distribution is read for the retention of old versions, and whether it has changed since.
 import { sql } from 'kysely'
 import type { Db } from '../../store/db.ts'
+import { revisionOf } from '../../store/records/served-query.ts'
 import type { PublishedVersion } from './surplus-versions.ts'
 
 /** Published versions that are read and compared at a time; more only when one package has more. */
@@ -24,11 +25,7 @@ export async function* manyVersions(db: Db, codename: string, keep: number): Asy
 
 /** @returns the revision that the distribution had before they were read, too */
 export async function versionsOf(db: Db, codename: string, names: readonly string[]) {
-  const { revision } = await db
-    .selectFrom('distributions')
-    .select('revision')
-    .where('codename', '=', codename)
-    .executeTakeFirstOrThrow()
+  const revision = await revisionOf(db, codename)
   const { rows: versions } = await sql<PublishedVersion>`
     select p.id, o.name, o.version, o.arch, p.imported_at as "importedAt"
     from offers o join packages p on p.id = o.package_id

@@ -7,6 +7,7 @@ import { Problem } from '../../domain/problem.ts'
 import { isRefused, servedAfter, transitionOf, type StatusEvent } from '../../domain/transitions.ts'
 import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
+import { blobOf } from '../../store/files/blob-query.ts'
 import { tally } from './counters.ts'
 import { recordsOf } from '../../store/records/artifact-query.ts'
 import { storeFindings } from './findings.ts'
@@ -102,7 +103,7 @@ export async function changeRecord(
   if (served && (offering || replacing)) {
     const sha256 = change.set?.sha256 ?? before.sha256
     const ahead = change.rendered?.sha256 === sha256 ? change.rendered.entries : null
-    const entries = ahead ?? renderEntries(before, await storedFile(tx, sha256), { format, distribution })
+    const entries = ahead ?? renderEntries(before, await blobOf(tx, sha256), { format, distribution })
     const begins = { id: before.id, revision, cause: change.event, entries }
     await (replacing ? replaceOffer(tx, begins, GRACE_MS) : offer(tx, [begins]))
   }
@@ -146,9 +147,6 @@ async function storeReview(tx: Db, id: number, review: ReviewSettable): Promise<
     .onConflict((c) => c.column('package_id').doUpdateSet(review))
     .execute()
 }
-
-const storedFile = (tx: Db, sha256: string) =>
-  tx.selectFrom('blobs').selectAll().where('sha256', '=', sha256).executeTakeFirstOrThrow()
 
 export function notUnderReview(row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'status'>): Problem {
   return new Problem('not_under_review', `${row.name} ${row.version} in ${row.distribution} is ${row.status}`, {

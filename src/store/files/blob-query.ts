@@ -10,7 +10,7 @@ export function blobOf(db: Db, sha256: string) {
 }
 
 /** What a stored file states about itself, without its file list. */
-export async function factsOf(db: Db, sha256: string): Promise<PackageFacts> {
+export async function storedFacts(db: Db, sha256: string): Promise<PackageFacts> {
   const { facts } = await db.selectFrom('blobs').select('facts').where('sha256', '=', sha256).executeTakeFirstOrThrow()
   return facts
 }
