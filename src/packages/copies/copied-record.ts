@@ -34,7 +34,6 @@ export function copiedRecord(
     ...{ ...source.cve_summary, scanned: true, passed: openFindings(decision.findings ?? []).length === 0 },
     ...countSeverities(decision.findings ?? []),
   }
-  const dependencies = missing.length > 0 ? 'missing' : 'satisfied'
   return {
     ...{ distribution: codename, format, name, version, arch, sha256, received_sha256, import_group },
     ...{ status, cve_status: decision.cveStatus ?? source.cve_status, held_reason: decision.heldReason },
@@ -42,8 +41,8 @@ export function copiedRecord(
     last_scan: scan ? now : source.last_scan,
     review_due_at: status === 'pending_review' ? decision.dueAt : null,
     promoted_from: source.distribution,
-    pipeline: JSON.stringify({ ...source.pipeline, dependencies, ...resultsOf(verdicts) }),
-    validation_steps: JSON.stringify(stepsOf(source, decision, missing, meta)),
+    pipeline: JSON.stringify({ ...source.pipeline, ...resultsOf(verdicts) }),
+    validation_steps: JSON.stringify(stepsOf(source, decision, meta)),
     coverage: JSON.stringify({ ...source.coverage, ...(scan ? { cve_scan: scan.coverage ?? null } : {}) }),
     deps_missing: JSON.stringify(missing),
     tags: JSON.stringify(source.tags),
@@ -52,18 +51,10 @@ export function copiedRecord(
   }
 }
 
-function stepsOf(
-  source: PackageRow,
-  { verdicts, status }: Decision,
-  missing: readonly string[],
-  meta: CopyMeta,
-): object[] {
-  const replaced = new Set(['provenance', 'dependencies', 'publication', ...verdicts.map(({ name }) => name)])
+function stepsOf(source: PackageRow, { verdicts, status }: Decision, meta: CopyMeta): object[] {
+  const replaced = new Set(['provenance', 'publication', ...verdicts.map(({ name }) => name)])
   const kept = (source.validation_steps as { name: string }[]).filter(({ name }) => !replaced.has(name))
-  const step = (name: string, message: string, more: object = {}) => ({
-    ...{ name, passed: true, message, detail: null },
-    ...more,
-  })
+  const step = (name: string, message: string) => ({ name, passed: true, message, detail: null })
   return [
     ...kept,
     ...verdicts.map(asStep),
@@ -71,9 +62,6 @@ function stepsOf(
       'provenance',
       `${meta.method} from ${source.distribution} by ${meta.importedBy}, with its verdicts and decisions`,
     ),
-    missing.length === 0
-      ? step('dependencies', 'every dependency is published here')
-      : step('dependencies', `not published here: ${missing.slice(0, 10).join('; ')}`, { warning: true }),
     ...(status === 'published' ? [step('publication', 'offered to clients')] : []),
   ]
 }

@@ -9,7 +9,7 @@ import { Problem } from '../../domain/problem.ts'
 import { unpackFacts } from '../../domain/packed-facts.ts'
 import { isRefused } from '../../domain/transitions.ts'
 import type { Offered } from '../../formats/format.ts'
-import { missingIn } from '../../gate/dependencies.ts'
+import { missingIn, seenMissing } from '../../gate/dependencies.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { renderNew } from '../records/entries.ts'
 import { insertTogether, type NewRecord } from '../records/insert-records.ts'
@@ -209,7 +209,8 @@ async function inputOf(
   // All packages of a migration come along.
   const alongside = meta.method === 'migration' ? [from.distribution.codename] : []
   const missing = (await missingIn(db, facts, to, alongside)).map((requirement) => requirement.text)
-  const evidence = await known.of(source, to.distribution)
+  const there = await known.of(source, to.distribution)
+  const evidence = { ...there, checks: [...there.checks, seenMissing(missing, to.distribution.codename)] }
   const entries = await renderNew({ imported_at }, blob, facts, to)
   const { format, sha256, filename } = source
   const ensureBytes = async () => {
