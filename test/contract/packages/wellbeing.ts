@@ -143,7 +143,7 @@ export function wellbeingContract(gate: Gate): void {
     expect(await sample('svc_uploads_total{status="error"}')).toBe(errors + 1)
     await gate.call('GET', '/artifacts/metered')
     await gate.call('GET', '/artifacts/metered/dependencies/')
-    await gate.call('GET', '/api/v1/no/such/path/12345')
+    await gate.call('GET', '/api/v1/no/such/path/of-nobody')
     expect(await sample('http_requests_total{method="GET",path="/api/v1/artifacts/{name}",status="200"}')).toBe(1)
     expect(
       await sample('http_requests_total{method="GET",path="/api/v1/artifacts/{name}/dependencies",status="200"}'),
@@ -151,7 +151,7 @@ export function wellbeingContract(gate: Gate): void {
     expect(await sample('http_requests_total{method="GET",path="other",status="404"}')).toBe(1)
     expect(await sample('http_request_duration_seconds_count{method="POST",path="/api/v1/upload"}')).toBe(2)
     const { text } = await gate.call('GET', '/metrics', { as: null })
-    expect(text).not.toContain('12345')
+    expect(text).not.toContain('of-nobody')
     expect(text).not.toContain('metered')
   })
 }
