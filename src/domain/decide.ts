@@ -126,7 +126,7 @@ export function verdictOf(policy: Policy, seen: Seen, isArriving: boolean): Verd
     const text = `${vulnerabilities(findings.length)}; the policy says ${worst}`
     return { ...said, ...BY_ACTION[worst], message: text, detail: countSeverities(findings) }
   }
-  const { result } = seen
+  const result = resultOf(policy, seen)
   const outcome = outcomeOf(policy, result, seen.concern === true, isArriving)
   const isUnmet = outcome === 'refuse' && result !== 'invalid' && check === 'gpg'
   return {
@@ -136,6 +136,14 @@ export function verdictOf(policy: Policy, seen: Seen, isArriving: boolean): Verd
     message: isUnmet ? `${message}, and the settings require a known signature` : message,
     ...(detail === undefined ? {} : { detail }),
   }
+}
+
+function resultOf({ validation }: Policy, { result, received }: Seen): PipelineResult {
+  // Only where nothing can look, and nothing has to: the default of development.
+  if (result === 'no_engine') return validation.on_unscanned === 'allow' ? 'skipped' : 'error'
+  if (result === 'scanned') throw new Error('findings are judged by the CVE policy')
+  // Our signature does not stand for the one that is required.
+  return validation.gpg_required && received ? received : result
 }
 
 function outcomeOf({ validation }: Policy, result: PipelineResult, concerns: boolean, isArriving: boolean): Outcome {

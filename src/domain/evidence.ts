@@ -8,10 +8,15 @@ export type Found = Omit<Finding, 'action'> & { action?: PolicyAction }
 /** What one check saw. It says nothing about what follows from it. */
 export interface Seen {
   check: CheckKey
-  result: PipelineResult | 'scanned'
+  /** `scanned`: `findings` say the rest; `no_engine`: nothing is configured that could look */
+  result: PipelineResult | 'scanned' | 'no_engine'
+  /** where we changed the package since: what was seen of it as it was received */
+  received?: PipelineResult
   message: string
   detail?: unknown
   coverage?: Coverage
+  /** of the advisories that it was matched with */
+  generation?: number | null
   /** of a scan with the result `scanned` */
   findings?: readonly Found[]
   /** a person should know it, whatever the policy says: clients will refuse the signature, say */

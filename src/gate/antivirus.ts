@@ -4,8 +4,7 @@ import type { Contents } from './contents/contents.ts'
 import type { Step, StepResult } from './step.ts'
 
 /**
- * @param engine null when none is configured. That is `error`, as for an engine that is away; in development it is skipped while
- *   what cannot be scanned is allowed, which is the default there.
+ * @param engine null when none is configured. In production that is `error`, as for an engine that is away.
  */
 export function antivirusStep(engine: Antivirus | null, production: boolean, contents: Contents): Step {
   return {
@@ -16,8 +15,7 @@ export function antivirusStep(engine: Antivirus | null, production: boolean, con
         return { seen: { result: 'skipped', message: 'malware scanning is switched off' } }
       if (!engine) {
         const message = 'no malware scanner is configured'
-        const isNeeded = production || settings.validation.on_unscanned !== 'allow'
-        return { seen: { result: isNeeded ? 'error' : 'skipped', message, concern: true } }
+        return { seen: { result: production ? 'error' : 'no_engine', message, concern: true } }
       }
       const scan = await engine.scan({
         path: candidate.path,

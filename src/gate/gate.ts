@@ -22,6 +22,9 @@ export interface GateResult {
   status: PackageStatus
   cveStatus: CveStatus | null
   heldReason: HeldReason | null
+  dueAt: Date | null
+  /** what the steps saw, in their order */
+  evidence: readonly Seen[]
   pipeline: Record<PipelineKey, PipelineResult>
   coverage: { antivirus: Coverage | null; cve_scan: Coverage | null }
   steps: ValidationStep[]
@@ -75,7 +78,7 @@ export async function runGate(
       progress({ name, label, status: EVENT_STATUS[outcome], message, detail })
       if (outcome === 'refuse') break
     }
-    return resultOf(candidate, decision, missing)
+    return resultOf(candidate, checks, decision, missing)
   } catch (error) {
     if (candidate.path !== first.path) await removeFile(candidate.path)
     throw error
@@ -86,12 +89,17 @@ const turnedAway = ({ code, message }: NonNullable<Decision['turnedAway']>) =>
   new Problem(code, message, {}, { retryAfterSeconds: code === 'scanner_unavailable' ? 60 : 3600 })
 
 /** What the record and the answer show of a decision about a new package. Pure. */
-export function resultOf(candidate: Candidate, decision: Decision, missing: string[]): GateResult {
-  const { verdicts, status, cveStatus, heldReason, findings } = decision
+export function resultOf(
+  candidate: Candidate,
+  evidence: readonly Seen[],
+  decision: Decision,
+  missing: string[],
+): GateResult {
+  const { verdicts, status, cveStatus, heldReason, dueAt, findings } = decision
   const coverageOf = (key: PipelineKey) => verdicts.find(({ check }) => check === key)?.coverage ?? null
   const cve = verdicts.find(({ check }) => check === 'cve_scan')
   return {
-    ...{ candidate, status, cveStatus, heldReason, findings, missing },
+    ...{ candidate, evidence, status, cveStatus, heldReason, dueAt, findings, missing },
     pipeline: { ...NOTHING_RUN, ...resultsOf(verdicts.filter(({ check }) => check in NOTHING_RUN)) },
     coverage: { antivirus: coverageOf('antivirus'), cve_scan: coverageOf('cve_scan') },
     steps: verdicts.map(asStep),

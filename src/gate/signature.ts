@@ -109,7 +109,7 @@ export function signatureStep(deps: SignatureDeps): Step {
       return {
         candidate: { ...candidate, ...(await signedCopy(deps, candidate)) },
         seen: {
-          ...{ result: 'signed', message, concern: outcome === 'unknown_key' },
+          ...{ result: 'signed', received: result, message, concern: outcome === 'unknown_key' },
           detail: { received_sha256: candidate.receivedSha256 },
         },
       }

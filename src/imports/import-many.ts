@@ -1,5 +1,6 @@
 // Imports many packages of catalogs into one distribution: downloaded a few at a time, then the way in of an upload.
 import type { Origin } from '../domain/audit.ts'
+import type { Policy } from '../domain/decide.ts'
 import { noOutcomes, type ImportOutcome } from '../domain/import-outcome.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { Scopes } from '../domain/scopes.ts'
@@ -86,6 +87,7 @@ export interface ImportManyDeps {
   registry: FormatRegistry
   upstreams: Pick<Upstreams, 'open'>
   intake: Pick<Intake, 'acceptAll'>
+  settings(): Policy
   /** a new path in staging */
   newPath(): string
   /** of a failure that is a bug, not a Problem */
@@ -157,7 +159,7 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
         await report(failed(entry, end.error, codename), one)
       }
     }
-    if (tally.added > 0 || meta.begunAt) await recheckMissing(deps.db, target, begunAt)
+    if (tally.added > 0 || meta.begunAt) await recheckMissing(deps.db, deps.settings(), target, begunAt)
     signal?.throwIfAborted()
     return tally
   }

@@ -122,7 +122,7 @@ export function createIntake(deps: IntakeDeps): Intake {
       }, source.sizeBytes)
       if ('answer' in gate) return gate
       try {
-        const record = recordOf(arrival, meta, listing, gate, deps.settings(), deps.clock.now())
+        const record = recordOf(arrival, meta, listing, gate, deps.clock.now())
         const row = await trace('intake settle', {}, () => settle(gate.candidate, record, progress))
         const candidate = withoutLists(gate.candidate)
         return { gate: { ...gate, candidate }, subject: { ...subject, candidate }, row }

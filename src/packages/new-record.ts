@@ -1,8 +1,5 @@
 // Builds the new record and its audit entry from the arrival and the gate's result. Pure.
 import type { AuditEvent } from '../domain/audit.ts'
-import { isUnscanned } from '../domain/decide.ts'
-import { openFindings, reviewDueAt } from '../domain/review-due.ts'
-import type { Settings } from '../domain/settings.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { NewRecord } from './records/insert-records.ts'
 import { blobRow } from './records/stored-file.ts'
@@ -64,7 +61,6 @@ export function recordOf(
   meta: Meta,
   listing: Listing | undefined,
   gate: GateResult,
-  settings: Settings,
   now: Date,
 ): Omit<NewRecord, 'ensureBytes' | 'entries'> {
   const { candidate } = gate
@@ -105,14 +101,10 @@ export function recordOf(
       cve_summary: gate.cveSummary ? JSON.stringify(gate.cveSummary) : null,
       cve_results: gate.findings ? JSON.stringify(gate.findings) : null,
       last_scan: gate.cveSummary?.['scanned'] ? now : null,
-      review_due_at: gate.status === 'pending_review' ? dueAt(gate, settings, now) : null,
+      review_due_at: gate.status === 'pending_review' ? gate.dueAt : null,
     },
     review: reviewOf(meta.method, gate.status, now),
   }
-}
-
-function dueAt(gate: GateResult, settings: Settings, now: Date): Date | null {
-  return reviewDueAt(now, openFindings(gate.findings ?? []), isUnscanned(gate.pipeline), settings.cve_policy)
 }
 
 export function reviewOf(method: string, status: PackageStatus, now: Date): NewRecord['review'] {

@@ -1,6 +1,8 @@
 // Packages that arrive together in any order: what one of them missed at the gate may have come after it.
 import { sql } from 'kysely'
 import { unpackFacts } from '../domain/packed-facts.ts'
+import { verdictOf, type Policy } from '../domain/decide.ts'
+import { asStep } from '../gate/gate.ts'
 import type { ValidationStep } from '../gate/step.ts'
 import { createOffersOf, missingIn, seenMissing } from '../gate/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
@@ -17,7 +19,7 @@ const TOGETHER = 50
  * verdict `missing` are updated where less is missing now; other verdicts of the gate stay.
  * @returns how many records changed
  */
-export async function recheckMissing(db: Db, target: Offered, since: Date): Promise<number> {
+export async function recheckMissing(db: Db, policy: Policy, target: Offered, since: Date): Promise<number> {
   const { rows } = await sql<{ id: number }>`select id from packages
     where deps_missing <> '[]'::jsonb and status in ('published', 'pending_review')
       and distribution = ${target.distribution.codename} and imported_at >= ${since}::timestamptz order by id`.execute(
@@ -40,7 +42,7 @@ export async function recheckMissing(db: Db, target: Offered, since: Date): Prom
         return { id: blob.id, missing: missing.map(({ text }) => text) }
       }),
     )
-    changed += await storeMissing(db, target.distribution.codename, found)
+    changed += await storeMissing(db, policy, target.distribution.codename, found)
     await nextTurn()
   }
   return changed
@@ -48,6 +50,7 @@ export async function recheckMissing(db: Db, target: Offered, since: Date): Prom
 
 async function storeMissing(
   db: Db,
+  policy: Policy,
   codename: string,
   found: readonly { id: number; missing: string[] }[],
 ): Promise<number> {
@@ -70,12 +73,11 @@ async function storeMissing(
       const pipeline = row.pipeline as { dependencies?: string }
       const steps = row.validation_steps as ValidationStep[]
       if (pipeline.dependencies !== 'missing') return [{ id: row.id, missing, pipeline, steps }]
-      const { result, message, detail = null } = seenMissing(missing, codename)
-      const warns = missing.length > 0 ? { warning: true } : {}
-      const step = { name: 'dependencies', passed: true, message, detail, ...warns }
+      const verdict = verdictOf(policy, seenMissing(missing, codename), true)
+      const step = asStep(verdict)
       return [
         {
-          ...{ id: row.id, missing, pipeline: { ...pipeline, dependencies: result } },
+          ...{ id: row.id, missing, pipeline: { ...pipeline, dependencies: verdict.result } },
           steps: steps.map((one) => (one.name === step.name ? step : one)),
         },
       ]

@@ -47,7 +47,7 @@ export async function createImports(
     mayBePrivate: env.allowPrivateSources,
   })
   const { newPath } = staging
-  const importMany = createImportMany({ db, clock, audit, registry, upstreams, intake, newPath, onError })
+  const importMany = createImportMany({ db, clock, audit, registry, upstreams, intake, settings, newPath, onError })
   return {
     formats,
     room,

@@ -54,7 +54,7 @@ export function createPromoteSeveral(deps: PromoteDeps): PromoteSeveral {
       await deps.publishRecords(rows, () => {})
       announcePromoted(deps.bus, rows)
       // They may need each other, in any order.
-      await recheckMissing(deps.db, to, begunAt).catch(deps.onError)
+      await recheckMissing(deps.db, deps.settings(), to, begunAt).catch(deps.onError)
     }
   }
 }
