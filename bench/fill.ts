@@ -83,6 +83,7 @@ async function recordOf(
       await linkFile(path, target)
     },
     blob,
+    evidence: [],
     review: null,
     entries: await renderNew(row, blob, facts, { format, distribution }),
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'bench', detail: basename(path) },

@@ -73,7 +73,7 @@ export async function createApp({
   const listeners = await createListeners(foundation, publishing, server, servedAt, report)
 
   const { log, leader, settings, onError } = foundation
-  const { engines, componentScan, crossCheck, refresh } = gate
+  const { engines, componentScan, crossCheck, refresh, rematch } = gate
   const { tasks, reviewTasks, backgroundIndexes, installability, scheduler } = longWork
   const { outboxes } = accounts.notifier
   const maintenance = createMaintenance({
@@ -81,6 +81,7 @@ export async function createApp({
     ...publishing,
     ...{
       componentScan,
+      rematch,
       outboxes,
       backgroundIndexes,
       installability,

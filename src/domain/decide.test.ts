@@ -155,7 +155,12 @@ test.each<[string, Seen, Partial<Record<keyof typeof validation, unknown>>, stri
   ['of an unknown key where a known one is required', seen('gpg', 'unverified'), { gpg_required: true }, 'refuse'],
   ['signed', seen('gpg', 'signed'), { gpg_required: true }, 'pass'],
   ['signed by us', seen('gpg', 'signed', { received: 'unsigned' }), {}, 'pass'],
-  ['signed by us where one is required', seen('gpg', 'signed', { received: 'unsigned' }), { gpg_required: true }, 'refuse'],
+  [
+    'signed by us where one is required',
+    seen('gpg', 'signed', { received: 'unsigned' }),
+    { gpg_required: true },
+    'refuse',
+  ],
   ['what it breaks, told only', seen('dependencies', 'breaks_others'), { on_uninstallable: 'warn' }, 'warn'],
   ['satisfied', seen('dependencies', 'satisfied'), {}, 'pass'],
 ])('%s', (_, one, more, outcome) => {

@@ -2,6 +2,13 @@
 
 export type Json = Readonly<Record<string, unknown>>
 
+/** JSON with the keys of every object in order, whatever order they came in; a jsonb column has one of its own. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, one: unknown) =>
+    isObject(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,
+  )
+}
+
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

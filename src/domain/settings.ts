@@ -166,6 +166,7 @@ export const SettingsSchema = Type.Object(
       audit_days: integer(90, 1, 36_500, 'Days the audit log is kept. A signed statement about the removed part stays, so the rest can be verified.'),
       import_cleanup_days: integer(30, 1, 3650, 'Days that ended tasks of imports, syncs and mirrors are kept with their lines and results, and that a file may stay in staging.'),
       history_days: integer(30, 0, 3650, 'Days that past publications are kept, with the bytes of every package they named.'),
+      evidence_days: integer(400, 1, 3650, 'Days that what earlier checks saw of a package is kept: results, coverage and findings. What the last check of each kind saw is kept with the package.'),
       quarantine_days: integer(0, 0, 3650, 'Days after which quarantined and rejected packages are deleted, bytes and records; 0 keeps them. Without its record a rejection is forgotten: the same bytes can be uploaded again.'),
       access_log_days: integer(90, 1, 3650, 'Days that access logs of the repository listeners are kept, and what was read from access logs: who downloaded which package. The logs are rotated every night.'),
       keep_versions: entries(CODENAME_OR_ALL, Type.Integer({ minimum: 0, maximum: 10_000 }), 'How many versions of each package (name and architecture) stay published, by codename, or `*` for all other distributions; 0 keeps all. Versions that another published package needs stay too.'),

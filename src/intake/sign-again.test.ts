@@ -96,6 +96,7 @@ async function stored(
       ensureBytes: () => pool.keep(path, { format: 'rpm', sha256: digests.sha256, filename }),
       audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'test' },
       blob,
+      evidence: [],
       review: null,
       entries: status === 'published' ? await renderNew(row, blob, facts, offered) : [],
       record: {

@@ -68,6 +68,7 @@ export function recordOf(
   const worst = gate.steps.find((step) => !step.passed)
   return {
     blob: blobRow(candidate, facts, now),
+    evidence: gate.evidence,
     audit: eventOf(
       meta,
       { codename: distribution.codename, staged: arrival, candidate, listing },

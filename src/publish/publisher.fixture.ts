@@ -171,6 +171,7 @@ export async function createPublishingHouse(
         ensureBytes: () => pool.keep(file.path, { format: format.id, sha256, filename }),
         audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'test' },
         blob,
+        evidence: [],
         review: null,
         entries: await renderNew(row, blob, facts, { format, distribution }),
         record: {

@@ -6,6 +6,7 @@ import { changeRecord, lockRecord, type Change, type Changed } from '../packages
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 import { insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
+import { noteEvidence } from '../packages/records/evidence.ts'
 import { activeDecisions } from '../packages/records/decisions.ts'
 import type { ReviewReason } from '../domain/acceptance.ts'
 import type { BlobsTable, PackageRow } from '../store/tables.ts'
@@ -107,6 +108,7 @@ async function record(
   { before, findings, check, actor, assessment, alongside }: ToRecord,
 ): Promise<Applied> {
   const { newIds, droppedIds } = assessment
+  await noteEvidence(tx, before, check.kept ?? check.evidence ?? [], deps.clock.now())
   if (assessment.kind !== 'change') {
     if (assessment.kind === 'touchScanDate')
       await tx.updateTable('packages').set({ last_scan: deps.clock.now() }).where('id', '=', before.id).execute()

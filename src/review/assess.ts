@@ -17,6 +17,8 @@ export interface Check {
   mechanism: Mechanism
   /** what its steps saw; each replaces what the record says about that step */
   evidence?: readonly Seen[]
+  /** what is kept as evidence; by default the same */
+  kept?: readonly Seen[]
   /** coverage of the components inside, when the check was about them and not about the package itself */
   components?: Coverage
 }

@@ -1,9 +1,10 @@
 // The dependency scan: reads the components in stored files, and sends records with vulnerable components to review.
 import { withAction } from '../domain/decide.ts'
-import type { Finding } from '../domain/finding.ts'
+import { vulnerabilities, type Finding } from '../domain/finding.ts'
 import { isProblem } from '../domain/problem.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { createShared } from '../kernel/shared.ts'
+import { seenBy } from '../gate/cve-scan.ts'
 import {
   COMPONENT_ECOSYSTEMS,
   COMPONENT_ENGINE,
@@ -135,11 +136,16 @@ export function createComponentScan(deps: ComponentScanDeps): ComponentScan {
         const [carrier] = carriersOf(await identities([id]), () => contents)
         if (!carrier) return null
         const [{ findings, coverage }] = (await matcher.match([carrier])) as [MatchOf]
+        const message = `${vulnerabilities(findings.length)} in ${contents.components.length} components`
         const applied = await applyFindings(
           deps,
           id,
           { engine: COMPONENT_ENGINE, findings },
-          { mechanism, components: coverage },
+          {
+            mechanism,
+            components: coverage,
+            kept: [seenBy({ result: 'scanned', message, coverage, findings }, deps.clock.now(), 'dependency_scan')],
+          },
           actor,
         )
         first ??= applied

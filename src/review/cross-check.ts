@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import { untilAborted } from '../kernel/in-time.ts'
 import type { Distribution, FormatId } from '../domain/package.ts'
+import { seenBy } from '../gate/cve-scan.ts'
 import type { CveResult, CveScanner } from '../gate/engines/scanner.ts'
 import { applyFindings } from './apply.ts'
 import { factsOf, systemActor, type ReviewDeps } from './deps.ts'
@@ -111,7 +112,7 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
         deps,
         row.id,
         { engine: scanner.name, findings: scan.findings },
-        { mechanism: 'second_scanner' },
+        { mechanism: 'second_scanner', kept: [seenBy(scan, clock.now(), 'second_scanner')] },
         systemActor('system'),
       )
       reopened ||= before.status === 'published' && now.status === 'pending_review'

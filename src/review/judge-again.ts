@@ -9,6 +9,7 @@ import type { TaskContext, TaskKind } from '../domain/tasks.ts'
 import type { Candidate } from '../gate/step.ts'
 import { removeFile } from '../kernel/files.ts'
 import { changeRecord, lockIfThere, type Changed } from '../packages/records/change-record.ts'
+import { noteEvidence } from '../packages/records/evidence.ts'
 import { renderAhead } from '../packages/records/entries.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
@@ -103,6 +104,7 @@ export async function judgeAgain(
       { decisions, policy: deps.settings(), now },
     )
     if (judged.kind !== 'change') return null
+    await noteEvidence(tx, before, checks, now)
     const changed = await changeRecord(
       tx,
       deps.audit,

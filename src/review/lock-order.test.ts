@@ -78,7 +78,7 @@ function newRecord(distribution: string, version: string, status: PackageStatus)
   const blob = blobRow({ digests, filename: `x_${version}_amd64.deb`, sizeBytes: 100 }, facts, NOW)
   const stored = { ...blob, facts, files: new Uint8Array(blob.files) }
   return {
-    ...{ blob, ensureBytes: async () => {} },
+    ...{ blob, evidence: [], ensureBytes: async () => {} },
     entries: status === 'published' ? renderEntries({ imported_at: NOW }, stored, offeredOf(distribution)) : [],
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'a', distribution, version },
     review: status === 'published' ? null : { review_origin: 'upload', review_since: NOW },

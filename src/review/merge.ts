@@ -2,6 +2,7 @@
 import { aliasesAmong } from '../domain/advisory-id.ts'
 import type { Found } from '../domain/evidence.ts'
 import type { Finding } from '../domain/finding.ts'
+import { canonicalJson } from '../domain/json.ts'
 import { FORMATS } from '../domain/package.ts'
 import { severityRank } from '../domain/risk.ts'
 import { COMPONENT_ENGINE } from '../gate/engines/components/match.ts'
@@ -91,15 +92,6 @@ function outweighs(
 /** Whether two lists say the same, whatever order their keys are in. */
 export function sameFindings(a: readonly Finding[], b: readonly Finding[]): boolean {
   if (a.length !== b.length) return false
-  const texts = new Map(a.map((finding) => [finding.id, canonical(finding)]))
-  return b.every((finding) => texts.get(finding.id) === canonical(finding))
-}
-
-/** JSON with the keys of every object in order: a jsonb column orders them in its own way. */
-function canonical(finding: Finding): string {
-  return JSON.stringify(finding, (_key, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  )
+  const texts = new Map(a.map((finding) => [finding.id, canonicalJson(finding)]))
+  return b.every((finding) => texts.get(finding.id) === canonicalJson(finding))
 }

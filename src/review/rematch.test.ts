@@ -1,15 +1,19 @@
 // Which packages a change of the advisories is matched for, and where an interrupted run continues.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import type { Seen } from '../domain/evidence.ts'
 import type { Json } from '../domain/json.ts'
 import type { TaskProgress } from '../domain/tasks.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { formats } from '../formats/index.ts'
 import { insertRecord } from '../packages/documents/fixture.ts'
+import { insertEvidence } from '../packages/records/evidence.ts'
 import type { CveResult } from '../gate/engines/scanner.ts'
 import type { Database } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { createRematch, type AdvisoryNews, type RematchDeps } from './rematch.ts'
 
+const NOW = new Date('2026-03-05T00:00:00Z')
 let database: Database
 let scanned: string[]
 let news: AdvisoryNews
@@ -43,6 +47,7 @@ function rematch() {
   const distributions = formats.flatMap((format) => [...format.distributions])
   const deps = {
     db: database.db,
+    clock: { now: () => NOW },
     distributions: ['jammy', 'noble'].map((name) => distributions.find(({ codename }) => codename === name)!),
     covers: (_: unknown, ecosystem: string) => ecosystem === 'Ubuntu',
     onError: (error: unknown) => void errors.push(error),
@@ -65,8 +70,8 @@ function rematch() {
       note: (generation: number) => Promise.resolve(void (noted = generation)),
     },
   }
-  const { changed, isDue, knownThere } = createRematch(deps as unknown as RematchDeps)
-  return { isDue, knownThere, changed: () => changed(task) }
+  const { changed, isDue, behind } = createRematch(deps as unknown as RematchDeps)
+  return { isDue, behind, changed: () => changed(task) }
 }
 
 /** The task of each run. A run that follows continues from the cursor of the one before. */
@@ -112,32 +117,39 @@ test('advisories of another ecosystem match nothing', async () => {
   expect(scanned).toEqual([])
 })
 
-describe('records that were copied', () => {
-  const placed = async () => (await insertRecord(database.db, { name: 'curl', distribution: 'noble' })).id
+describe('records that were stored while newer advisories came into force', () => {
+  /** A record whose scan read the advisories of this generation. */
+  async function stored(generation: number, name = 'curl'): Promise<number> {
+    const row = await insertRecord(database.db, { name })
+    await transaction(database.db, (tx) => insertEvidence(tx, [{ record: row, seen: [seen(generation)] }], NOW))
+    return row.id
+  }
+  const seen = (generation: number): Seen => ({ check: 'cve_scan', result: 'scanned', message: '', generation })
+  const inForce = (generation: number) => database.db.updateTable('advisory_state').set({ generation }).execute()
+  const behind = async () => {
+    const rows = await database.db.selectFrom('evidence').select('package_id').where('behind', '=', true).execute()
+    return rows.map(({ package_id: id }) => id)
+  }
 
-  test('are matched again when advisories came before they were stored', async () => {
-    const known = await rematch().knownThere()
-    // Its re-match finds nothing of them.
-    news.generation = 2
-    await rematch().changed()
-    const id = await placed()
-    await insertRecord(database.db, { name: 'curl', distribution: 'jammy' })
-    await known.recheck([id])
-    expect([scanned, noted]).toEqual([['curl'], 2])
+  test('are matched again, once', async () => {
+    await inForce(2)
+    const id = await stored(1)
+    await stored(2, 'bash')
+    expect(await behind()).toEqual([id])
+    await rematch().behind()
+    await rematch().behind()
+    expect([scanned, await behind()]).toEqual([['curl'], []])
   })
 
-  test('are not matched again under the same advisories', async () => {
-    const known = await rematch().knownThere()
-    await known.recheck([await placed()])
-    expect(scanned).toEqual([])
-  })
-
-  test('stay as they are when they cannot be matched, and the error is reported', async () => {
-    scan = () => Promise.reject(new Error('broken'))
-    const known = await rematch().knownThere()
-    news.generation = 2
-    await known.recheck([await placed()])
-    expect(errors).toEqual([new Error('broken')])
+  test.each<[string, typeof scan]>([
+    ['cannot answer', () => Promise.resolve('error')],
+    ['fails', () => Promise.reject(new Error('broken'))],
+  ])('stay behind when the scanner %s', async (_, answer) => {
+    await inForce(2)
+    const id = await stored(1)
+    scan = answer
+    await rematch().behind()
+    expect(await behind()).toEqual([id])
   })
 })
 

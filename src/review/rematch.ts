@@ -3,17 +3,19 @@ import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
 import type { TaskProgress } from '../domain/tasks.ts'
-import type { Evidence, Found } from '../domain/evidence.ts'
+import type { Evidence, Found, Seen } from '../domain/evidence.ts'
 import type { Finding } from '../domain/finding.ts'
 import { seenBy } from '../gate/cve-scan.ts'
 import { isoTime } from '../kernel/clock.ts'
 import type { CveScanner } from '../gate/engines/scanner.ts'
 import type { Db } from '../store/db.ts'
+import { lockIfThere } from '../packages/records/change-record.ts'
+import { noteEvidence } from '../packages/records/evidence.ts'
+import { transaction } from '../store/transaction.ts'
 import { applyFindings, type Applied, type ApplyDeps } from './apply.ts'
 import type { ComponentScan } from './components.ts'
 import { factsOf, systemActor } from './deps.ts'
 import { mergeFindings } from './merge.ts'
-import type { KnownThere } from '../packages/copies/copy-records.ts'
 import type { PackageRow } from '../store/tables.ts'
 
 export interface RematchReport {
@@ -82,8 +84,10 @@ export interface Rematch {
   isDue(): Promise<boolean>
   /** Matches the packages that have this CVE among their findings. */
   about(cve: string): Promise<RematchReport>
-  /** What is known of published records where they are copied to. All of it is judged by the policy of now. */
-  knownThere(): Promise<KnownThere>
+  /** Matches the records that were stored while newer advisories came into force (`packages/records/evidence`). */
+  behind(): Promise<RematchReport>
+  /** What is known of a published record where it is copied to. All of it is judged by the policy of now. */
+  evidenceThere(source: PackageRow, target: Distribution): Promise<Evidence>
 }
 
 const noReport = (): RematchReport => ({ matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 })
@@ -107,20 +111,15 @@ export function createRematch(deps: RematchDeps): Rematch {
       await matchComponents(deps, await deps.components.about(cve), report)
       return report
     },
-    async knownThere() {
-      const generation = await deps.news.current()
-      return {
-        of: (source, target) => evidenceFor(deps, source, target),
-        async recheck(ids) {
-          try {
-            if (ids.length === 0 || (await deps.news.current()) === generation) return
-            await matchWhere(deps, sql`id = any(${[...ids]}::bigint[])`, noReport())
-          } catch (error) {
-            deps.onError(error)
-          }
-        },
-      }
+    async behind() {
+      const report = noReport()
+      const behind = sql`select package_id from evidence where behind and replaced_at is null`
+      // Nearly always one look into an empty index.
+      const { rows } = await behind.execute(deps.db)
+      if (rows.length > 0) await matchWhere(deps, sql`id in (${behind})`, report)
+      return report
     },
+    evidenceThere: (source, target) => evidenceFor(deps, source, target),
   }
 }
 
@@ -277,13 +276,19 @@ async function matchOne(deps: RematchDeps, distribution: Distribution, row: Row,
   const isFirst = row.pipeline['cve_scan'] === 'no_data'
   try {
     const result = await deps.scanner.scan({ facts: factsOf(row), distribution })
-    if (result.result !== 'scanned') return
+    const seen = seenBy(result, deps.clock.now())
+    // A scanner that fails says nothing of the package.
+    if (result.result === 'error') return
+    if (result.result !== 'scanned') {
+      await keepEvidence(deps, row, seen)
+      return
+    }
     report.matched++
     const applied = await applyFindings(
       deps,
       row.id,
       { engine: deps.scanner.name, findings: result.findings },
-      { mechanism: 'rematch', ...(isFirst ? { evidence: [seenBy(result, deps.clock.now())] } : {}) },
+      { mechanism: 'rematch', kept: [seen], ...(isFirst ? { evidence: [seen] } : {}) },
       systemActor('scheduler'),
     )
     count(applied, report)
@@ -292,6 +297,13 @@ async function matchOne(deps: RematchDeps, distribution: Distribution, row: Row,
     report.failed++
     deps.onError(error)
   }
+}
+
+/** Keeps what was seen of a record whose judgement stays. */
+async function keepEvidence({ db, clock }: RematchDeps, row: Row, seen: Seen): Promise<void> {
+  await transaction(db, async (tx) => {
+    if (await lockIfThere(tx, row.id)) await noteEvidence(tx, row, [seen], clock.now())
+  })
 }
 
 async function matchComponents(

@@ -39,8 +39,10 @@ import type {
   ComponentReadsTable,
   ComponentWorkTable,
   ComponentsTable,
+  EvidenceTable,
   FindingCountsTable,
   FindingNamesTable,
+  FindingSetsTable,
   FindingsTable,
   PackageCountsTable,
 } from './tables/findings.ts'
@@ -126,6 +128,8 @@ export interface Tables {
   decisions: DecisionsTable
   findings: FindingsTable
   finding_names: FindingNamesTable
+  finding_sets: FindingSetsTable
+  evidence: EvidenceTable
   finding_counts: FindingCountsTable
   package_counts: PackageCountsTable
   audit: AuditTable

@@ -1,6 +1,6 @@
 // Declaration of the evidence of a review: all that a person needs to decide about one version, in one answer.
 import Type from 'typebox'
-import { SEVERITIES } from '../../domain/finding.ts'
+import { SEVERITIES, SEVERITY_KEYS } from '../../domain/finding.ts'
 import { HELD_REASONS, PACKAGE_STATUSES } from '../../domain/status.ts'
 import { DependantSchema } from '../artifacts/details.contract.ts'
 import { CoverageSchema, FindingSchema, ReviewReasonSchema, ValidationStepSchema } from '../shared/evidence-schemas.ts'
@@ -16,6 +16,19 @@ const Weighed = Type.Intersect([
     fixed_here: Nullable(Type.String({ description: 'a published version of this package that has the fix' })),
   }),
 ])
+
+const SeenSchema = Type.Object({
+  kind: Type.String({ description: 'a step of the gate, or `second_scanner`, `dependency_scan`' }),
+  engine: Nullable(Type.String()),
+  data_version: Nullable(Type.String({ description: "of the engine's data" })),
+  generation: Nullable(Type.Integer({ description: 'of the advisories' })),
+  result: Type.String({ description: '`scanned`: the findings say the rest' }),
+  message: Type.String(),
+  findings: Type.Record(Type.Enum([...SEVERITY_KEYS]), Type.Integer(), { description: 'how many, by severity' }),
+  at: TimeSchema,
+  last_at: TimeSchema,
+  replaced_at: Nullable(TimeSchema),
+})
 
 const Gone = Type.Object({ id: Type.String(), severity: Type.Enum([...SEVERITIES]) })
 
@@ -52,6 +65,10 @@ export const getSecurityPackagesNameVersionEvidence = declare({
     sla: SlaSchema,
     validation_steps: Type.Array(ValidationStepSchema),
     coverage: Type.Record(Type.String(), Nullable(CoverageSchema)),
+    checks: Type.Array(SeenSchema, {
+      description:
+        'what each check saw, apart from what the policy says of it: the last of each kind, then earlier ones; 50 at most',
+    }),
     last_scan: Nullable(TimeSchema),
     findings: Type.Array(Weighed, {
       description: 'the first 200: those that hold it, then known exploited ones, by EPSS, by CVSS',

@@ -1,5 +1,5 @@
 // The evidence of a review: all that a person needs to decide about one version, in one answer.
-import type { Finding } from '../../domain/finding.ts'
+import { countSeverities, type Finding } from '../../domain/finding.ts'
 import { Problem } from '../../domain/problem.ts'
 import { openFindings } from '../../domain/review-due.ts'
 import type { PackageFormat, Offered } from '../../formats/format.ts'
@@ -11,7 +11,7 @@ import { slaOf } from '../../review/sla.ts'
 import { difference, inOrderOfUrgency, previousOf } from '../../review/weigh.ts'
 import { storedFacts } from '../../store/files/blob-query.ts'
 import { headRows, recordsOf } from '../../store/records/artifact-query.ts'
-import { findingIds, othersOf, pastDecisions } from '../../packages/records/evidence-query.ts'
+import { evidenceOf, findingIds, othersOf, pastDecisions } from '../../packages/records/evidence-query.ts'
 import { findingsOf } from '../../packages/records/findings.ts'
 import type { Db } from '../../store/db.ts'
 import type { PackageRow } from '../../store/tables.ts'
@@ -103,6 +103,7 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
         sla: sla ?? slaOf(null, now),
         validation_steps: row.validation_steps,
         coverage: row.coverage,
+        checks: (await evidenceOf(db, row)).map(seenOf),
         last_scan: isoTimeOrNull(row.last_scan),
         ...(await weighed(row, published, before)),
         previous: previous && {
@@ -122,6 +123,14 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
       }
     }),
   ]
+}
+
+function seenOf({ at, last_at, replaced_at, body, findings, ...row }: Awaited<ReturnType<typeof evidenceOf>>[number]) {
+  return {
+    ...row,
+    ...{ result: body.result, message: body.message, findings: countSeverities(findings) },
+    ...{ at: isoTime(at), last_at: isoTime(last_at), replaced_at: isoTimeOrNull(replaced_at) },
+  }
 }
 
 function heldOf(row: PackageRow) {

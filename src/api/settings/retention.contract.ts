@@ -16,6 +16,7 @@ const RetentionResultSchema = Type.Object({
     }),
     Failed,
   ]),
+  evidence: Type.Union([Type.Object({ rows: count, finding_sets: Type.Optional(count) }), Failed]),
   imports: Type.Union([Type.Object({ tasks: count, files: count, catalog_rows: Type.Optional(count) }), Failed]),
   quarantine: Type.Union([Type.Object({ packages: count }), Failed]),
   access_logs: Type.Union([Type.Object({ files: count, rotated: Type.Optional(count), downloads: count }), Failed]),

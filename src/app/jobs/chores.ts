@@ -18,6 +18,7 @@ import type { Db } from '../../store/db.ts'
 import { HEARTBEAT_MS, type Staging } from '../../store/files/staging.ts'
 import type { Paths } from '../../store/paths.ts'
 import type { Manifests } from '../../packages/records/manifests.ts'
+import type { Rematch } from '../../review/rematch.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { createIndexQueue, QUIET_MS } from './background-indexes.ts'
 import { createInstallabilityQueue } from './installability-checks.ts'
@@ -26,6 +27,8 @@ import { RENEW_MS, type Leader } from './leader.ts'
 const MINUTE = 60_000
 const NOTIFY_MS = 5_000
 const AUDIT_MS = 15_000
+/** How long a package that came in together with newer advisories is judged by earlier ones. */
+const BEHIND_MS = 10_000
 /** A download is in the statistics this long after it ended, and the second its log waits. */
 const READ_LOGS_MS = 10_000
 /** One piece of background work. It is idempotent: the next run repeats what a failed one left undone. */
@@ -56,6 +59,7 @@ export interface ChoreDeps {
   installability: Pick<Installability, 'isDue'>
   /** reads the components of stored packages */
   componentScan: { catchUp(): Promise<unknown> }
+  rematch: Pick<Rematch, 'behind'>
   activity: Pick<Activity, 'catchUp'>
   growth: Pick<PoolGrowth, 'sample'>
   downloadReader: DownloadReader
@@ -121,6 +125,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'audit checkpoint', everyMs: AUDIT_MS, leaderOnly: true, run: deps.checkpoints.writeWhenDue },
       ...notifications,
       { name: 'recovery', everyMs: MINUTE, leaderOnly: true, run: recover },
+      { name: 'packages behind the advisories', everyMs: BEHIND_MS, leaderOnly: true, run: deps.rematch.behind },
       { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.componentScan.catchUp },
       { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: queueIndexes },
       { name: 'installability', everyMs: MINUTE, leaderOnly: true, run: queueChecks },

@@ -47,7 +47,13 @@ function slowlyRecovering(publisher: Partial<Publisher> = {}) {
     } as never,
     pendingDeletions: { run: nothing } as never,
     ...{ paths: {} as never, history: {} as never, installability: {} as never, downloadReader: {} as never },
-    ...{ activity: {} as never, growth: {} as never, tasks: {} as never, componentScan: {} as never },
+    ...{
+      activity: {} as never,
+      growth: {} as never,
+      tasks: {} as never,
+      componentScan: {} as never,
+      rematch: {} as never,
+    },
     audit: { flush: nothing } as never,
     checkpoints: { write: nothing } as never,
   })

@@ -96,7 +96,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     bus,
     registry,
     onError,
-    knownThere: rematch.knownThere,
+    evidenceThere: rematch.evidenceThere,
     settings: foundation.settings.current,
   }
   const promote = createPromote({ ...copying, publishRecords })

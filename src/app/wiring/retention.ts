@@ -7,6 +7,7 @@ import { SYNC_RUN } from '../../imports/sync-run.ts'
 import type { Installability } from '../../packages/installability/installability.ts'
 import { accessLogsStep } from '../../operations/retention/access-logs.ts'
 import { auditStep } from '../../operations/retention/audit.ts'
+import { evidenceStep } from '../../operations/retention/evidence.ts'
 import { importsStep } from '../../operations/retention/imports.ts'
 import { refusedPackagesStep } from '../../operations/retention/refused-packages.ts'
 import { retentionKind } from '../../operations/retention/retention.ts'
@@ -39,6 +40,7 @@ export function createRetention(
     ...{ audit, onError },
     steps: [
       auditStep({ ...rooms, removal: auditRemoval }),
+      evidenceStep(rooms),
       importsStep({ ...rooms, tasks, directory: paths.incoming, syncKind: SYNC }),
       refusedPackagesStep(rooms),
       accessLogsStep({ ...rooms, directory: env.accessLogDir }),

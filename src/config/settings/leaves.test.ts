@@ -77,6 +77,7 @@ test('the defaults are those of the specification', () => {
     import_cleanup_days: 30,
     history_days: 30,
     quarantine_days: 0,
+    evidence_days: 400,
     access_log_days: 90,
     keep_versions: {},
     keep_versions_days: 7,

@@ -107,6 +107,8 @@ export interface CveResult {
   findings: Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>[]
   message: string
   coverage: Coverage
+  /** of the advisories, where the engine reads ours */
+  generation?: number | null
 }
 
 export interface CveScanner {

@@ -14,7 +14,7 @@ export interface StepProgress {
 
 export interface RetentionStep {
   /** its key in the result */
-  name: 'audit' | 'imports' | 'quarantine' | 'access_logs' | 'versions'
+  name: 'audit' | 'evidence' | 'imports' | 'quarantine' | 'access_logs' | 'versions'
   /** Counts what `run` would remove now. Changes nothing. */
   plan(signal: AbortSignal): Promise<Json>
   /** Removes what is too old. Can be repeated after a crash at any line. @returns counts */

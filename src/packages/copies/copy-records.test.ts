@@ -10,7 +10,7 @@ import type { Database } from '../../store/db.ts'
 import { finding, insertRecord } from '../documents/fixture.ts'
 import { insertDecision } from '../records/decisions.ts'
 import { tally } from '../records/counters.ts'
-import { copyRecords, type KnownThere } from './copy-records.ts'
+import { copyRecords } from './copy-records.ts'
 
 const now = new Date('2026-03-05T00:00:00Z')
 const days = { sla_critical_days: 1, sla_high_days: 7, sla_medium_days: 30 }
@@ -22,8 +22,6 @@ const [from, to] = [findDistribution('jammy')!, findDistribution('noble')!]
 const meta = { method: 'promotion' as const, importedBy: 'admin', origin: { ip: null, requestId: null } }
 
 let database: Database
-/** the stored records that were asked about again */
-let rechecked: { id: number }[]
 let audited: { action: string; result: string; outcome?: string | null }[]
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -34,7 +32,6 @@ afterAll(() => database.close())
 async function copy(name: string, evidence: Evidence, accepted: Severity | null = null) {
   const { db } = database
   audited = []
-  rechecked = []
   const source = await insertRecord(db, { name, findings: [finding('CVE-1', { severity: 'High', action: 'allow' })] })
   await tally(db, [source.id], 1)
   if (accepted)
@@ -47,18 +44,8 @@ async function copy(name: string, evidence: Evidence, accepted: Severity | null 
     } as never)
   const audit = { record: (events: typeof audited) => Promise.resolve(void audited.push(...events)) }
   const deps = { db, clock: { now: () => now }, audit: audit as never, pool: { has: () => Promise.resolve(true) } }
-  const known: KnownThere = {
-    of: () => Promise.resolve(evidence),
-    async recheck(ids) {
-      rechecked = await db
-        .selectFrom('packages')
-        .select('id')
-        .where('id', 'in', [...ids])
-        .execute()
-    },
-  }
-  const knownThere = () => Promise.resolve(known)
-  const [copied] = await copyRecords({ ...deps, settings: () => settings, knownThere }, [source.id], from, to, meta)
+  const evidenceThere = () => Promise.resolve(evidence)
+  const [copied] = await copyRecords({ ...deps, settings: () => settings, evidenceThere }, [source.id], from, to, meta)
   const offers = await db.selectFrom('offers').select('package_id').where('package_id', '=', copied!.row!.id).execute()
   return { row: copied!.row!, offers: offers.length }
 }
@@ -91,7 +78,6 @@ test.each<[string, Evidence, Severity | null, object]>([
   const { row, offers } = await copy(name, evidence, accepted)
   expect(row).toMatchObject(expected)
   expect(offers).toBe(row.served ? 1 : 0)
-  expect(rechecked).toEqual([{ id: row.id }])
   const result = { published: 'SUCCESS', pending_review: 'WARNING', quarantined: 'FAILURE', rejected: '' }[row.status]
   expect(audited).toMatchObject([{ action: 'PROMOTE', result, outcome: row.status }])
   const steps = (row.validation_steps as { name: string }[]).map((step) => step.name)

@@ -12,6 +12,7 @@ import type { Offered } from '../../formats/format.ts'
 import { missingIn, seenMissing } from '../../gate/dependencies.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { renderNew } from '../records/entries.ts'
+import { copyEvidence } from '../records/evidence.ts'
 import { insertTogether, type NewRecord } from '../records/insert-records.ts'
 import { lockDistributions } from '../records/lock-order.ts'
 import type { AuditLog } from '../../audit/log.ts'
@@ -34,18 +35,8 @@ export interface CopyDeps {
   audit: AuditLog
   pool: Pick<Pool, 'has'>
   settings(): Settings
-  knownThere(): Promise<KnownThere>
-}
-
-/** What is known of published records where they are copied to, by the advisories in force when it was asked for. */
-export interface KnownThere {
-  /** its findings, and those of the advisories there */
-  of(source: PackageRow, target: Distribution): Promise<Evidence>
-  /**
-   * To be called when the copies are stored. Where other advisories are in force by now, they are matched again: the re-match
-   * for those may have passed before the copies were there. Errors are reported, not thrown.
-   */
-  recheck(ids: readonly number[]): Promise<void>
+  /** What is known of a published record where it is copied to: its findings, and those of the advisories there. */
+  evidenceThere(source: PackageRow, target: Distribution): Promise<Evidence>
 }
 
 /** What became of one record: the new row, or null when the target has the same package already. */
@@ -73,13 +64,12 @@ export async function copyRecords(
   // Deleted since the caller chose them.
   if (sources.length < ids.length)
     throw new Problem('not_found', `a package is gone from ${from.distribution.codename}`)
-  const known = await deps.knownThere()
   const inputs = new Map<number, Input>()
-  for (const source of sources) inputs.set(source.id, await inputOf(deps, known, source, from, to, meta))
+  for (const source of sources) inputs.set(source.id, await inputOf(deps, source, from, to, meta))
   const ensureBytes = async () => {
     for (const { ensureBytes: ensure } of inputs.values()) await ensure()
   }
-  const copied = await withBytes(db, ensureBytes, (seen) =>
+  return withBytes(db, ensureBytes, (seen) =>
     transaction(db, async (tx) => {
       await lockDistributions(tx, [from.distribution.codename, to.distribution.codename])
       const { fresh, present } = await sortOut(tx, await sourcesStillPublished(tx, ids, sources), to)
@@ -101,6 +91,7 @@ export async function copyRecords(
       if (refused.length > 0) await tx.insertInto('pending_deletions').values(refused).execute()
       for (const [i, source] of fresh.entries()) {
         const row = rows[i] as PackageRow
+        await copyEvidence(tx, source.id, row.id)
         for (const decision of [...(decisions.get(source.id) ?? [])].reverse())
           await restoreDecision(tx, row, { ...decision, distribution: row.distribution })
       }
@@ -110,8 +101,6 @@ export async function copyRecords(
       ]
     }),
   )
-  await known.recheck(copied.flatMap(({ row }) => row?.id ?? []))
-  return copied
 }
 
 /** What was read before the locks may have been quarantined or deleted since. */
@@ -192,8 +181,7 @@ const COPY: Subject = { ...ARRIVING, isCopy: true }
 
 /** The new record, with everything that can be read and rendered before the transaction. */
 async function inputOf(
-  { db, clock, pool, settings }: CopyDeps,
-  known: KnownThere,
+  { db, clock, pool, settings, evidenceThere }: CopyDeps,
   source: PackageRow,
   from: Offered,
   to: Offered,
@@ -209,7 +197,7 @@ async function inputOf(
   // All packages of a migration come along.
   const alongside = meta.method === 'migration' ? [from.distribution.codename] : []
   const missing = (await missingIn(db, facts, to, alongside)).map((requirement) => requirement.text)
-  const there = await known.of(source, to.distribution)
+  const there = await evidenceThere(source, to.distribution)
   const evidence = { ...there, checks: [...there.checks, seenMissing(missing, to.distribution.codename)] }
   const entries = await renderNew({ imported_at }, blob, facts, to)
   const { format, sha256, filename } = source
@@ -224,7 +212,7 @@ async function inputOf(
       const record = copiedRecord(source, decision, missing, to.distribution.codename, meta, imported_at)
       const { name, version, arch } = source
       return {
-        ...{ blob, entries, ensureBytes, record },
+        ...{ blob, entries, ensureBytes, record, evidence: evidence.checks },
         review: reviewOf(meta.method, decision.status, imported_at),
         audit: {
           ...namesOf({ name, version, arch, distribution: to.distribution.codename }),

@@ -1,8 +1,29 @@
-// What else is stored about the findings of a record: those of another version, and decisions about the same advisories.
+// What is stored about a record beside its row: what checks saw, findings of another version, decisions about the same advisories.
 import { sql } from 'kysely'
 import type { Severity } from '../../domain/finding.ts'
+import { unpackFound } from '../../domain/stored-evidence.ts'
 import type { Db } from '../../store/db.ts'
+import type { Judged } from './evidence.ts'
 import type { DecisionRow, PackageRow } from '../../store/tables.ts'
+
+/** Rows of one record that are read. */
+const MOST_EVIDENCE = 50
+
+/** What checks saw of a record: what is in force first, then the rest, newest first; 50 at most. */
+export async function evidenceOf(db: Db, record: Judged) {
+  const rows = await db
+    .selectFrom('evidence as e')
+    .leftJoin('finding_sets as s', 's.digest', 'e.findings')
+    .select(['e.kind', 'e.engine', 'e.data_version', 'e.generation', 'e.at', 'e.last_at', 'e.replaced_at', 'e.body'])
+    .select('s.findings')
+    .where('e.package_id', '=', record.id)
+    .orderBy(sql`e.replaced_at is not null`)
+    .orderBy('e.last_at', 'desc')
+    .orderBy('e.kind')
+    .limit(MOST_EVIDENCE)
+    .execute()
+  return rows.map(({ findings, ...row }) => ({ ...row, findings: unpackFound(findings ?? [], record) }))
+}
 
 /** Advisories of a record that are looked up. */
 const MOST_LOOKED_UP = 500

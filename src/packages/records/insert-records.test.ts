@@ -71,6 +71,7 @@ function newRecord(
   return {
     ensureBytes,
     blob,
+    evidence: [],
     entries:
       status === 'published' ? renderEntries(row, { ...blob, facts, files: new Uint8Array(blob.files) }, JAMMY) : [],
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'a', package: name, version },

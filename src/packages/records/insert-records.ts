@@ -1,6 +1,7 @@
 // The transaction that inserts records: those that arrive together in one distribution, with everything that changes with them.
 import type { Insertable } from 'kysely'
 import type { AuditEvent } from '../../domain/audit.ts'
+import type { Seen } from '../../domain/evidence.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Offered } from '../../formats/format.ts'
@@ -9,6 +10,7 @@ import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
 import { transaction } from '../../store/transaction.ts'
 import { ensured, insertBlobs, withBytes, type SeenRemovals } from '../../store/files/placement.ts'
+import { insertEvidence } from './evidence.ts'
 import { findingsOf, storeFindings } from './findings.ts'
 import { tally } from './counters.ts'
 import type { StreamEntry } from '../../store/records/entry-pieces.ts'
@@ -27,6 +29,8 @@ export interface NewRecord {
   /** of a published record; rendered before, because a large one waits for a thread */
   entries: readonly StreamEntry[]
   audit: AuditEvent
+  /** what the checks saw */
+  evidence: readonly Seen[]
   /** Makes the bytes durable in their place unless they are there. Called outside transactions, possibly more than once. */
   ensureBytes(): Promise<void>
 }
@@ -130,6 +134,12 @@ export async function insertTogether(
   await offerPublished(tx, ready, ids, revision - offers)
   const rows = await recordsOf(tx, ids)
   for (const row of rows) await storeFindings(tx, row, findingsOf(row), 0)
+  const [{ record: first }] = ready as [NewRecord]
+  const judged = ready.map(({ record, evidence }, i) => ({
+    record: { ...record, id: ids[i] as number },
+    seen: evidence,
+  }))
+  await insertEvidence(tx, judged, first.imported_at)
   await tally(tx, ids, 1)
   await noteArtifacts(tx, format.versions, rows)
   await audit.record(

@@ -66,6 +66,8 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
           .values({ name: feed, ...row })
           .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
           .execute()
+        // Records that are being stored come first (`packages/records/evidence`).
+        await sql`select id from advisory_state for update`.execute(tx)
         await tx
           .updateTable('advisory_state')
           .set({

@@ -23,6 +23,7 @@ import { findingNames } from './0020-finding-names.ts'
 import { directoryState } from './0021-directory-state.ts'
 import { auditBegan } from './0026-audit-began.ts'
 import { offerEntries } from './0027-offer-entries.ts'
+import { evidence } from './0028-evidence.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -48,4 +49,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0021-directory-state': directoryState,
   '0026-audit-began': auditBegan,
   '0027-offer-entries': offerEntries,
+  '0028-evidence': evidence,
 }

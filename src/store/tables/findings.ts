@@ -1,8 +1,10 @@
 // Findings and components of records, and their counts.
-import type { Selectable } from 'kysely'
+import type { Generated, Selectable } from 'kysely'
 import type { Finding, PolicyAction, Severity } from '../../domain/finding.ts'
 import type { PackageStatus } from '../../domain/status.ts'
-import type { Json } from './columns.ts'
+import type { Seen } from '../../domain/evidence.ts'
+import type { StoredFound } from '../../domain/stored-evidence.ts'
+import type { Json, OrNull } from './columns.ts'
 
 /** One row for each finding of a record, for pages and counts; a copy of `packages.cve_results`. */
 export interface FindingsTable {
@@ -17,6 +19,42 @@ export interface FindingsTable {
   first_seen: Date
   risk: number
   finding: Json<Finding>
+}
+
+/**
+ * What a check saw of a record (`domain/evidence`). The newest of a kind is in force and has no `replaced_at`; the others
+ * are kept for `retention.evidence_days`.
+ */
+export interface EvidenceTable {
+  id: Generated<number>
+  package_id: number
+  /** the check of the gate, or of what looks at stored packages later */
+  kind: string
+  engine: string | null
+  /** of the engine's data: their date where it has one */
+  data_version: string | null
+  /** of the advisories; null where none were asked */
+  generation: number | null
+  /** when this was seen first, and last */
+  at: Date
+  last_at: Date
+  replaced_at: OrNull<Date>
+  /** the advisories in force were newer when it was stored: the record has to be matched again */
+  behind: Generated<boolean>
+  /** of what was seen, without the versions of engine and data */
+  digest: string
+  body: Json<EvidenceBody>
+  /** of `finding_sets`; null without findings */
+  findings: string | null
+}
+
+export type EvidenceBody = Pick<Seen, 'result' | 'received' | 'message' | 'detail' | 'coverage' | 'concern'>
+
+/** Findings by their digest. Name and version are left out where they are those of the record. */
+export interface FindingSetsTable {
+  digest: string
+  findings: Json<StoredFound[]>
+  used_at: Date
 }
 
 /** What else people call a finding, in upper case; a copy of the aliases in `findings.finding`. */

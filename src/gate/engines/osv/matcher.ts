@@ -113,8 +113,9 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
 
     async scan(input) {
       const result = await match(input)
+      const generation = result.state?.generation ?? null
       const coverage = coverageOf(result.covered, result.state)
-      if (result.none !== null) return { result: 'no_data', findings: [], message: result.none, coverage }
+      if (result.none !== null) return { result: 'no_data', findings: [], message: result.none, coverage, generation }
       const { facts } = input
       const findings = findingsOf(
         { name: facts.name, version: facts.version, type: facts.format },
@@ -123,10 +124,11 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
       )
       const message = foundIn(findings, result.covered)
       const { otherStreams } = result
-      if (otherStreams.length === 0) return { result: 'scanned', findings, message, coverage }
+      if (otherStreams.length === 0) return { result: 'scanned', findings, message, coverage, generation }
       return {
         result: 'scanned',
         findings,
+        generation,
         message: `${message}; ${otherStreams.map(({ stream, advisories }) => `${advisories} for the other module stream ${stream}`).join(', ')} not applied`,
         coverage: { ...coverage, other_streams: otherStreams },
       }

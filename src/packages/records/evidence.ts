@@ -1,0 +1,109 @@
+// What checks saw of records, as rows. Runs in the transaction of the change, which has locked the record's distribution.
+import { sql } from 'kysely'
+import type { Seen } from '../../domain/evidence.ts'
+import { canonicalJson } from '../../domain/json.ts'
+import { packFound, type About } from '../../domain/stored-evidence.ts'
+import { sha256Hex } from '../../kernel/crypto.ts'
+import type { Db } from '../../store/db.ts'
+import type { EvidenceBody } from '../../store/tables.ts'
+
+/** A record, as far as its evidence depends on it. */
+export type Judged = About & { id: number }
+
+interface Row {
+  package_id: number
+  kind: string
+  engine: string | null
+  data_version: string | null
+  generation: number | null
+  behind: boolean
+  digest: string
+  body: EvidenceBody
+  /** of `finding_sets` */
+  findings: string | null
+}
+
+/** What was seen of new records. */
+export async function insertEvidence(
+  tx: Db,
+  records: readonly { record: Judged; seen: readonly Seen[] }[],
+  at: Date,
+): Promise<void> {
+  const sets = new Map<string, string>()
+  const inForce = await generationInForce(
+    tx,
+    records.flatMap(({ seen }) => seen),
+  )
+  const rows = records.flatMap(({ record, seen }) => seen.map((one) => rowOf(record, one, inForce, sets)))
+  await insertRows(tx, rows, sets, at)
+}
+
+/** What later checks saw of a stored record. The same again moves only the time and the versions of the row in force. */
+export async function noteEvidence(tx: Db, record: Judged, seen: readonly Seen[], at: Date): Promise<void> {
+  const inForce = await generationInForce(tx, seen)
+  for (const one of seen) {
+    const sets = new Map<string, string>()
+    const row = rowOf(record, one, inForce, sets)
+    const { engine, data_version, generation, behind } = row
+    const { numUpdatedRows } = await current(tx, record.id, row.kind)
+      .set({ engine, data_version, generation, behind, last_at: at, body: JSON.stringify(row.body) })
+      .where('digest', '=', row.digest)
+      .executeTakeFirst()
+    if (numUpdatedRows > 0n) continue
+    await current(tx, record.id, row.kind).set({ replaced_at: at, behind: false }).execute()
+    await insertRows(tx, [row], sets, at)
+  }
+}
+
+const current = (tx: Db, id: number, kind: string) =>
+  tx.updateTable('evidence').where('package_id', '=', id).where('kind', '=', kind).where('replaced_at', 'is', null)
+
+/** What is known of the record `from` and was not looked at again for its copy. */
+export async function copyEvidence(tx: Db, from: number, to: number): Promise<void> {
+  await sql`insert into evidence (package_id, kind, engine, data_version, generation, at, last_at, digest, body, findings)
+    select ${to}::bigint, kind, engine, data_version, generation, at, last_at, digest, body, findings from evidence e
+    where package_id = ${from}::bigint and replaced_at is null
+      and not exists (select 1 from evidence o where o.package_id = ${to}::bigint and o.kind = e.kind)`.execute(tx)
+}
+
+/**
+ * The advisories in force, which stay in force until the transaction ends: an import waits with its last step
+ * (`store/advisories/import`). What was matched with earlier ones is `behind`, because the match that follows an import may
+ * have passed before the record was there.
+ */
+async function generationInForce(tx: Db, seen: readonly Seen[]): Promise<number | null> {
+  if (!seen.some(({ generation }) => typeof generation === 'number')) return null
+  const { rows } = await sql<{ generation: number }>`select generation from advisory_state for key share`.execute(tx)
+  return rows[0]?.generation ?? null
+}
+
+function rowOf(record: Judged, seen: Seen, inForce: number | null, sets: Map<string, string>): Row {
+  const { check: kind, result, received, message, detail, coverage, concern, generation = null } = seen
+  const body = { result, received, message, detail, coverage, concern }
+  const packed = packFound(seen.findings ?? [], record)
+  const findings = packed === null ? null : sha256Hex(packed)
+  if (packed !== null && findings !== null) sets.set(findings, packed)
+  const same = { ...body, coverage: coverage && { ...coverage, engine_version: null, database_date: null } }
+  return {
+    ...{ package_id: record.id, kind, generation, body, findings },
+    engine: coverage?.engine ?? null,
+    data_version: coverage?.database_date ?? coverage?.engine_version ?? null,
+    behind: generation !== null && generation !== inForce,
+    digest: sha256Hex(canonicalJson([same, findings])),
+  }
+}
+
+async function insertRows(tx: Db, rows: readonly Row[], sets: ReadonlyMap<string, string>, at: Date): Promise<void> {
+  if (rows.length === 0) return
+  // In one order, because the rows stay locked: retention deletes none that is about to be referred to.
+  for (const [digest, findings] of [...sets].sort())
+    await tx
+      .insertInto('finding_sets')
+      .values({ digest, findings, used_at: at })
+      .onConflict((c) => c.column('digest').doUpdateSet({ used_at: at }))
+      .execute()
+  await sql`insert into evidence (package_id, kind, engine, data_version, generation, at, last_at, behind, digest, body, findings)
+    select package_id, kind, engine, data_version, generation, ${at}::timestamptz, ${at}::timestamptz, behind, digest, body, findings
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (package_id bigint, kind text, engine text, data_version text,
+      generation bigint, behind boolean, digest text, body jsonb, findings text)`.execute(tx)
+}
