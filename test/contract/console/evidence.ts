@@ -4,6 +4,13 @@ import type { Gate } from '../harness.ts'
 
 interface Evidence {
   findings: { id: string; holding: boolean; in_previous: boolean; fixed_here: string | null }[]
+  checks: {
+    kind: string
+    engine: string | null
+    result: string
+    findings: Record<string, number>
+    replaced_at: string | null
+  }[]
   decisions: { version: string; covers_here: string[]; justification: string }[]
   [key: string]: unknown
 }
@@ -31,6 +38,22 @@ export function evidenceContract(gate: Gate): void {
       only_total: 0,
       others: [],
     })
+    expect(
+      body.checks
+        .map(({ kind, engine, result, findings, replaced_at }) => [
+          kind,
+          engine,
+          result,
+          Object.values(findings).reduce((a, b) => a + b),
+          replaced_at,
+        ])
+        .sort(),
+    ).toEqual([
+      ['antivirus', null, 'no_engine', 0, null],
+      ['cve_scan', 'fake', 'scanned', 2, null],
+      ['dependencies', null, 'satisfied', 0, null],
+      ['gpg', null, 'signed', 0, null],
+    ])
     expect(body.findings.map(({ id, holding, in_previous }) => [id, holding, in_previous])).toEqual([
       ['CVE-2026-1002', true, false],
       ['CVE-2026-1001', true, true],
