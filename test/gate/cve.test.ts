@@ -1,10 +1,11 @@
 // The gate with advisories: packages that the policy holds or blocks are not served until a person approves them, and new
 // advisories send published packages to review while they stay served.
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { FormatId } from '../../src/domain/package.ts'
 import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
@@ -251,6 +252,36 @@ async function samples(): Promise<number[]> {
   const lines = (await (await fetch(`${service.api}/metrics`)).text()).split('\n')
   return COUNTED.map((name) => Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length)))
 }
+
+it('a package that is scanned before advisories about it come into force, and stored after, is matched with them', async () => {
+  // Its signature takes longer than the advisories.
+  const files = [{ path: '/usr/share/raced', content: randomBytes(160 * 1024 * 1024) }]
+  const rpm = await buildRpm({ name: 'raced', version: '1.0', release: '1', arch: 'x86_64', files })
+  const about = { id: 'SA-raced', ecosystem: 'AlmaLinux:9', package: 'raced', fixed: null, cve: 'CVE-2026-2003' }
+  await writeAdvisories(directory, [{ ...about, severity: 'critical' }])
+  const body = new FormData()
+  body.set('file', new Blob([rpm]), 'raced.rpm')
+  body.set('distribution', 'almalinux9')
+  const { body: events } = await fetch(`${service.api}/api/v1/upload/stream`, {
+    ...{ method: 'POST', body },
+    headers: { authorization: `Bearer ${service.token}` },
+  })
+  let said = ''
+  let updated: Promise<void> | null = null
+  for await (const piece of events!) {
+    said += Buffer.from(piece).toString()
+    if (said.includes('no known vulnerabilities')) updated ??= imported()
+  }
+  expect(said).toContain('published: the new index is live')
+  await updated
+  await vi.waitFor(
+    async () => {
+      const { body: record } = await service.call('GET', '/security/packages/raced/1.0-1/evidence')
+      expect(record).toMatchObject({ status: 'pending_review', served: true, findings: [{ id: 'CVE-2026-2003' }] })
+    },
+    { timeout: 30_000, interval: 200 },
+  )
+})
 
 it('status, metrics and health show the state and age of the advisory data', async () => {
   const { body } = await service.call('GET', '/security/vulnscan/status')
