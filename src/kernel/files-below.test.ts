@@ -2,9 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { filesBelow } from './files-below.ts'
+import { entriesBelow, entriesOf, namesIn, pathsOf } from './files-below.ts'
 
 let directory: string
 beforeEach(async () => {
@@ -25,7 +25,7 @@ test('all files of directories with many entries, and turns of the event loop be
   }
   setImmediate(count)
   const batches: string[][] = []
-  for await (const files of filesBelow(directory, 250)) batches.push(files)
+  for await (const files of pathsOf(entriesBelow(directory), 250)) batches.push(files)
   isOver = true
   expect(batches.map(({ length }) => length)).toEqual([250, 250, 100])
   expect(batches.flat().sort()).toEqual(wanted.sort())
@@ -34,5 +34,19 @@ test('all files of directories with many entries, and turns of the event loop be
 })
 
 test('a missing directory has no files', async () => {
-  for await (const _ of filesBelow(join(directory, 'absent'), 10)) expect.unreachable()
+  const absent = join(directory, 'absent')
+  for await (const _ of entriesBelow(absent)) expect.unreachable()
+  for await (const _ of await entriesOf(absent)) expect.unreachable()
+  expect(await namesIn(absent)).toEqual([])
+})
+
+test('a directory that is not to be entered is left out with all that is below', async () => {
+  for (const path of ['kept/in', 'out/in', 'kept/out/in']) {
+    mkdirSync(join(directory, path), { recursive: true })
+    writeFileSync(join(directory, path, 'file'), '')
+  }
+  const isEntered = (path: string) => basename(path) !== 'out'
+  const batches: string[][] = []
+  for await (const files of pathsOf(entriesBelow(directory, isEntered), 10)) batches.push(files)
+  expect(batches).toEqual([[join(directory, 'kept/in/file')]])
 })

@@ -1,8 +1,18 @@
-// Walks directories of any size.
+// Reads directories: the names in one, the entries of one of any size, and everything below one.
 import type { Dirent } from 'node:fs'
-import { opendir } from 'node:fs/promises'
+import { opendir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifMissing } from './files.ts'
+
+/** Names in a directory of few; none when it is missing. */
+export function namesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch(ifMissing<string[]>([]))
+}
+
+/** Entries of a directory that may have a million; none when it is missing. */
+export function entriesOf(directory: string): Promise<AsyncIterable<Dirent> | Iterable<Dirent>> {
+  return opendir(directory).catch(ifMissing([]))
+}
 
 /**
  * Everything below a directory except the directories; nothing when it is missing. Keeps the names of directories that are still to be
@@ -10,27 +20,32 @@ import { ifMissing } from './files.ts'
  *
  * Not `opendir` with `recursive`: that of Node 20 gives only the first 32 entries of each directory below, and reads those
  * synchronously, which held the event loop for 118 ms in a tree of 30,000 packages.
+ *
+ * @param isEntered false leaves out the directory at this path
  */
-export async function* entriesBelow(directory: string): AsyncGenerator<Dirent> {
+export async function* entriesBelow(
+  directory: string,
+  isEntered: (path: string) => boolean = () => true,
+): AsyncGenerator<Dirent> {
   const left = [directory]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    const opened = await opendir(next).catch(ifMissing(null))
-    if (!opened) continue
-    for await (const entry of opened) {
-      if (entry.isDirectory()) left.push(join(next, entry.name))
-      else yield entry
+    for await (const entry of await entriesOf(next)) {
+      if (!entry.isDirectory()) yield entry
+      else if (isEntered(join(next, entry.name))) left.push(join(next, entry.name))
     }
   }
 }
 
-/** Files and links below a directory, in batches of this many. */
-export async function* filesBelow(directory: string, batch: number): AsyncGenerator<string[]> {
-  let files: string[] = []
-  for await (const { parentPath, name } of entriesBelow(directory)) {
-    files.push(join(parentPath, name))
-    if (files.length < batch) continue
-    yield files
-    files = []
+/** Paths of entries, in batches of this many. */
+export async function* pathsOf(
+  entries: AsyncIterable<Dirent> | Iterable<Dirent>,
+  batch: number,
+): AsyncGenerator<string[]> {
+  let paths: string[] = []
+  for await (const { parentPath, name } of entries) {
+    if (paths.push(join(parentPath, name)) < batch) continue
+    yield paths
+    paths = []
   }
-  if (files.length > 0) yield files
+  if (paths.length > 0) yield paths
 }

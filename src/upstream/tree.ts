@@ -1,10 +1,9 @@
 // A directory of this machine that is no repository: a tree of package files, found by their names.
-import type { Dir, Dirent } from 'node:fs'
-import { opendir, realpath, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { realpath, stat } from 'node:fs/promises'
+import { basename, join, relative, sep } from 'node:path'
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { StagedFile, UnreadableEntry } from '../formats/catalog.ts'
-import { createPacer } from '../kernel/pacer.ts'
+import { entriesBelow } from '../kernel/files-below.ts'
 import { allowedDirectory, createDirectoryTransport, isWithin, type AllowedDirectory } from './directory-transport.ts'
 import { checkPath } from './paths.ts'
 import { mismatch } from './problems.ts'
@@ -48,10 +47,14 @@ export async function openTree(
   const directory = await allowedDirectory(address, importDirectories)
   const transport = createDirectoryTransport(directory)
   const suffixes = formats.flatMap((format) => format.suffixes)
+  const isEntered = (path: string) =>
+    !basename(path).startsWith('.') && relative(directory.path, path).split(sep).length <= DEEPEST
   return {
     async *files() {
       let batch: TreeBatch = { files: [], unreadable: [] }
-      for await (const path of paths(directory.path, '', 0)) {
+      for await (const entry of entriesBelow(directory.path, isEntered)) {
+        if (!entry.isFile() && !entry.isSymbolicLink()) continue
+        const path = relative(directory.path, join(entry.parentPath, entry.name))
         if (!suffixes.some((suffix) => path.endsWith(suffix))) continue
         const found = await describe(directory, path)
         if ('unreadable' in found) batch.unreadable.push(found)
@@ -67,19 +70,6 @@ export async function openTree(
       if (typeof fetched === 'string') throw mismatch(`${path} of ${transport.name} is gone`)
       return { path: to, sizeBytes: fetched.sizeBytes, sha256: fetched.sha256 }
     },
-  }
-}
-
-async function* paths(root: string, below: string, depth: number): AsyncGenerator<string, void, undefined> {
-  if (depth > DEEPEST) return
-  const pace = createPacer()
-  const directory: Dir = await opendir(join(root, below))
-  // Opened one inside the other: as many as the tree is deep.
-  for await (const entry of directory as AsyncIterable<Dirent>) {
-    const path = below === '' ? entry.name : `${below}/${entry.name}`
-    if (entry.isDirectory() && !entry.name.startsWith('.')) yield* paths(root, path, depth + 1)
-    else if (entry.isFile() || entry.isSymbolicLink()) yield path
-    await pace()
   }
 }
 

@@ -1,8 +1,9 @@
 // The archives in BACKUP_DIR: listed, found, deleted, and thinned out.
-import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isProblem, Problem } from '../../domain/problem.ts'
 import { ifMissing, isMissing } from '../../kernel/files.ts'
+import { namesIn } from '../../kernel/files-below.ts'
 import { parseMissing } from './missing.ts'
 import { archivePaths, isArchiveName, madeAt } from './names.ts'
 import { ABOUT, readAbout } from './proof.ts'
@@ -22,21 +23,20 @@ export interface Archive {
 
 /** Newest first. */
 export async function listArchives(directory: string): Promise<Archive[]> {
-  const names = await namesIn(directory)
+  const names = await archivesIn(directory)
   const found = await Promise.all(names.map((name) => archiveOf(directory, name).catch(ifMissing(null))))
   return found.filter((archive) => archive !== null)
 }
 
 /** @returns when the newest archive was begun, in seconds since 1970; null without one */
 export async function newestAt(directory: string): Promise<number | null> {
-  const [newest] = await namesIn(directory)
+  const [newest] = await archivesIn(directory)
   return newest === undefined ? null : Date.parse(madeAt(newest)) / 1000
 }
 
 /** Names carry the time in UTC, so their order is that of the archives. */
-async function namesIn(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch(ifMissing([]))
-  return names.filter(isArchiveName).sort().reverse()
+async function archivesIn(directory: string): Promise<string[]> {
+  return (await namesIn(directory)).filter(isArchiveName).sort().reverse()
 }
 
 /** @throws Problem('invalid_archive_name', 'not_found') */
@@ -96,7 +96,7 @@ export async function keepNewest(directory: string, count: number): Promise<stri
 
 /** Removes what a backup that was interrupted left. Call it while no backup runs. */
 export async function removeUnfinished(directory: string): Promise<void> {
-  const names = await readdir(directory).catch(() => [])
+  const names = await namesIn(directory).catch(() => [])
   for (const name of names)
     if (name.endsWith('.partial') || /^\.svc_backup_\d{8}_\d{6}$/.test(name))
       await rm(join(directory, name), { recursive: true, force: true })

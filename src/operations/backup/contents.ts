@@ -1,9 +1,10 @@
 // What belongs to a backup besides the dump: exactly the files that the dump's moment had.
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import type { FormatId } from '../../domain/package.ts'
 import { Problem } from '../../domain/problem.ts'
 import { exists, ifMissing } from '../../kernel/files.ts'
+import { entriesBelow } from '../../kernel/files-below.ts'
 import { CHECKPOINT_FILE } from '../../audit/checkpoints.ts'
 import { DAY_FILE } from '../../audit/chain.ts'
 import { linesOf } from '../../audit/lines.ts'
@@ -64,14 +65,12 @@ export async function* contentsOf(
 
 /** Regular files below a directory, with their modes; one that vanishes meanwhile is left out. */
 async function* filesBelow(directory: string, name: string): AsyncGenerator<ArchiveFile> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch(ifMissing([]))
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = join(directory, entry.name)
-    if (entry.isDirectory()) yield* filesBelow(path, `${name}/${entry.name}`)
+  for await (const entry of entriesBelow(directory)) {
     // Half-written files begin with a dot.
     if (!entry.isFile() || entry.name.startsWith('.')) continue
+    const path = join(entry.parentPath, entry.name)
     const info = await stat(path).catch(() => null)
-    if (info) yield { name: `${name}/${entry.name}`, path, mode: info.mode & 0o777 }
+    if (info) yield { name: join(name, relative(directory, path)), path, mode: info.mode & 0o777 }
   }
 }
 

@@ -1,18 +1,12 @@
 // The command behind `npm run restore`: an archive into an empty system, either database.
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 import { isProblem, Problem } from '../../domain/problem.ts'
 import { systemClock } from '../../kernel/clock.ts'
-import {
-  createFile,
-  ensureDirectory,
-  ensurePrivateDirectory,
-  exists,
-  fsyncPath,
-  ifMissing,
-} from '../../kernel/files.ts'
+import { createFile, ensureDirectory, ensurePrivateDirectory, exists, fsyncPath } from '../../kernel/files.ts'
+import { namesIn } from '../../kernel/files-below.ts'
 import { openDatabase, type Database, type Db } from '../../store/db.ts'
 import { createManifests } from '../../packages/records/manifests.ts'
 import { objectKey, type ObjectStore } from '../../store/objects/object-store.ts'
@@ -138,8 +132,7 @@ function saySecrets(names: readonly string[], { settingsKey, print }: RestoreDep
 async function requireEmpty(paths: Paths): Promise<void> {
   const { pool, manifests, audit, gnupg, security, quarantine, settings } = paths
   for (const directory of [pool, manifests, audit, gnupg, security, quarantine]) {
-    const names = await readdir(directory).catch(ifMissing([]))
-    if (names.length > 0)
+    if ((await namesIn(directory)).length > 0)
       throw new Problem('validation_error', `${directory} is not empty: restore into an empty REPOS_DIR`)
   }
   if (await exists(settings))

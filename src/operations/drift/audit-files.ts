@@ -1,8 +1,8 @@
 // Checks the audit log: its files by their chain and signed checkpoints, and its rows by the files.
-import { readdir } from 'node:fs/promises'
 import { append } from '../../kernel/append.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { ifMissing, isMissing } from '../../kernel/files.ts'
+import { isMissing } from '../../kernel/files.ts'
+import { namesIn } from '../../kernel/files-below.ts'
 import { DAY_FILE } from '../../audit/chain.ts'
 import { filedHead, removedPart } from '../../audit/audit-query.ts'
 import { createRowComparison } from '../../audit/rows.ts'
@@ -61,7 +61,7 @@ export function createAuditFiles(deps: AuditFilesDeps): AuditFiles {
 async function inspect({ db, paths, auditLog }: AuditFilesDeps, signal?: AbortSignal) {
   await auditLog.settle()
   const head = await filedHead(db)
-  const names = await readdir(paths.audit).catch(ifMissing<string[]>([]))
+  const names = await namesIn(paths.audit)
   if (!head && !names.some((name) => DAY_FILE.test(name))) return { suspects: new Map<string, Suspect>(), checked: 0 }
   const { seq: removedSeq } = await removedPart(db)
   try {

@@ -1,7 +1,6 @@
 // Compares the manifests, from which an empty database is rebuilt, with the records.
-import { opendir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { isMissing } from '../../kernel/files.ts'
+import { entriesOf, pathsOf } from '../../kernel/files-below.ts'
 import type { Db } from '../../store/db.ts'
 import type { Manifest, Manifests } from '../../packages/records/manifests.ts'
 import type { Paths } from '../../store/paths.ts'
@@ -76,8 +75,9 @@ export function unknownManifests({ db, paths, manifests }: ManifestDeps): Inspec
         for (const letter of await entriesIn(join(paths.manifests, distribution.name))) {
           const at = `${distribution.name}/${letter.name}`
           if (after !== null && at < after) continue
-          for await (const keys of keysIn(paths, at)) {
+          for await (const files of pathsOf(await entriesOf(join(paths.manifests, at)), BATCH)) {
             signal.throwIfAborted()
+            const keys = files.map((path) => relative(paths.manifests, path))
             const known = await knownKeys(db, manifests, distribution.name, keys)
             const suspects = keys
               .filter((key) => !known.has(key))
@@ -88,22 +88,6 @@ export function unknownManifests({ db, paths, manifests }: ManifestDeps): Inspec
       }
     },
   }
-}
-
-/** File names below `manifests/` in one directory, in batches. */
-async function* keysIn(paths: Paths, directory: string): AsyncGenerator<string[]> {
-  let keys: string[] = []
-  try {
-    for await (const entry of await opendir(join(paths.manifests, directory))) {
-      keys.push(join(directory, entry.name))
-      if (keys.length < BATCH) continue
-      yield keys
-      keys = []
-    }
-  } catch (error) {
-    if (!isMissing(error)) throw error
-  }
-  if (keys.length > 0) yield keys
 }
 
 async function knownKeys(

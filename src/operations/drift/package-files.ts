@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Offered } from '../../formats/format.ts'
 import { ifMissing } from '../../kernel/files.ts'
-import { filesBelow } from '../../kernel/files-below.ts'
+import { entriesBelow, pathsOf } from '../../kernel/files-below.ts'
 import { treeOf, type Tree } from '../../publish/tree/generation.ts'
 import type { Db } from '../../store/db.ts'
 import type { Pool } from '../../store/files/pool.ts'
@@ -109,7 +109,7 @@ export function unknownPackages({ db, paths, all }: PublishedDeps): Inspection {
       overDistributions(all, after, async function* (offered) {
         const tree = treeOf(paths, offered.format, offered.distribution)
         const standing = new Set(tree.standing.map(({ path }) => path))
-        for await (const files of filesBelow(tree.packages, BATCH)) {
+        for await (const files of pathsOf(entriesBelow(tree.packages), BATCH)) {
           signal.throwIfAborted()
           const names = await namedPaths(db, offered, files)
           const suspects = files

@@ -1,9 +1,9 @@
 // Compares the pool and the quarantine with the rows of stored files.
-import { opendir, readdir, stat } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { FORMATS } from '../../domain/package.ts'
-import { isMissing } from '../../kernel/files.ts'
+import { entriesOf, pathsOf } from '../../kernel/files-below.ts'
 import { inGroups } from '../../kernel/in-groups.ts'
 import type { Db } from '../../store/db.ts'
 import type { Place } from '../../store/files/pool.ts'
@@ -61,7 +61,8 @@ export function unknownBytes({ db, paths, store }: StoredBytesDeps): Inspection 
 
   /** @param directory holds one directory for each digest */
   async function* below(place: Place, directory: string): AsyncGenerator<{ suspects: Suspect[]; checked: number }> {
-    for await (const names of batchesIn(directory)) {
+    for await (const paths of pathsOf(await entriesOf(directory), BATCH)) {
+      const names = paths.map((path) => basename(path))
       const suspects: Suspect[] = []
       const needs = await needsOf(db, names)
       for (const name of names) {
@@ -130,22 +131,6 @@ export function unknownObjects({ db, store }: { db: Db; store: ObjectStore }): I
       }
     },
   }
-}
-
-/** Names in a directory that may have a million. */
-async function* batchesIn(directory: string): AsyncGenerator<string[]> {
-  let names: string[] = []
-  try {
-    for await (const entry of await opendir(directory)) {
-      names.push(entry.name)
-      if (names.length < BATCH) continue
-      yield names
-      names = []
-    }
-  } catch (error) {
-    if (!isMissing(error)) throw error
-  }
-  if (names.length > 0) yield names
 }
 
 /**

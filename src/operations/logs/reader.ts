@@ -1,9 +1,10 @@
 // Reads the files of the service log from their ends: the newest entries of all machines, without holding a file in memory.
 import { createHash } from 'node:crypto'
-import { open, readdir, stat, type FileHandle } from 'node:fs/promises'
+import { open, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LOG_LEVELS, type LogLevel } from '../../domain/log-levels.ts'
 import { ifMissing } from '../../kernel/files.ts'
+import { namesIn } from '../../kernel/files-below.ts'
 import { LOG_FILE } from '../../kernel/log-file.ts'
 
 export interface LogEntry {
@@ -101,7 +102,7 @@ export async function readLog(
 
 /** Names of the files of each machine, the newest first. */
 export async function filesByHost(directory: string): Promise<Map<string, string[]>> {
-  const names = await readdir(directory).catch(ifMissing([]))
+  const names = await namesIn(directory)
   const found = new Map<string, string[]>()
   for (const name of names.sort().reverse()) {
     const [, host, rotated] = LOG_FILE.exec(name) ?? []

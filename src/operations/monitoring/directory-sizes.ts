@@ -1,9 +1,10 @@
 // Sizes of directories that grow without bound: measured in the background, never while a request waits for long.
-import { opendir, stat } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
-import { isMissing } from '../../kernel/files.ts'
+import { ifMissing } from '../../kernel/files.ts'
+import { entriesBelow } from '../../kernel/files-below.ts'
 
 export interface DirectorySizes {
   /**
@@ -52,16 +53,10 @@ export function createDirectorySizes({ clock }: { clock: Clock }): DirectorySize
 
 /** One entry at a time: a tree of a million files is neither held in memory nor does it crowd out other file work. */
 async function sizeOf(path: string): Promise<number> {
+  await access(path)
   let bytes = 0
-  for await (const entry of await opendir(path)) {
-    const inner = join(path, entry.name)
-    try {
-      if (entry.isDirectory()) bytes += await sizeOf(inner)
-      else if (entry.isFile()) bytes += (await stat(inner)).size
-    } catch (error) {
-      // Removed since it was listed.
-      if (!isMissing(error)) throw error
-    }
-  }
+  for await (const entry of entriesBelow(path))
+    // A file may have been removed since it was listed.
+    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name)).catch(ifMissing(null)))?.size ?? 0
   return bytes
 }

@@ -1,10 +1,11 @@
 // Access logs of the repository listeners: rotated by name once a day, deleted when they are old, with what was read from them.
-import { readdir, rename, stat, unlink } from 'node:fs/promises'
+import { rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { exists, ifMissing, isMissing } from '../../kernel/files.ts'
+import { exists, isMissing } from '../../kernel/files.ts'
+import { namesIn } from '../../kernel/files-below.ts'
 import type { Db } from '../../store/db.ts'
 import { dayOf } from '../../store/downloads/days.ts'
 import { countOldDownloads, removeOldDownloads } from '../../store/downloads/removal.ts'
@@ -67,9 +68,4 @@ export function accessLogsStep(deps: {
       return { files: names.length, rotated, downloads }
     },
   }
-}
-
-/** The directory is made with the first request that is logged. */
-async function namesIn(directory: string): Promise<string[]> {
-  return readdir(directory).catch(ifMissing([]))
 }

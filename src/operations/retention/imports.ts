@@ -6,6 +6,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ifMissing } from '../../kernel/files.ts'
+import { namesIn } from '../../kernel/files-below.ts'
 import type { Db } from '../../store/db.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import type { RetentionStep } from './step.ts'
@@ -33,7 +34,7 @@ export function importsStep(deps: {
     const before = clock.now().getTime() - deps.settings().retention.import_cleanup_days * DAY_MS
     const found: string[] = []
     for (const instance of await readdir(directory)) {
-      for (const name of await readdir(join(directory, instance)).catch(ifMissing([]))) {
+      for (const name of await namesIn(join(directory, instance))) {
         const path = join(directory, instance, name)
         const info = await stat(path).catch(ifMissing(null))
         if (info && info.mtimeMs < before && !IDENTIFIED.test(name)) found.push(path)

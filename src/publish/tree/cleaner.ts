@@ -1,13 +1,13 @@
 // Removes what no client can still be reading: old generations, unpublished package files, files of dead processes.
 import type { Stats } from 'node:fs'
-import { lstat, readdir, rm, rmdir, stat } from 'node:fs/promises'
+import { lstat, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import { GRACE_MS } from '../../domain/grace.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ifMissing } from '../../kernel/files.ts'
-import { entriesBelow } from '../../kernel/files-below.ts'
+import { entriesBelow, namesIn } from '../../kernel/files-below.ts'
 import { createKeyed } from '../../kernel/keyed.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
@@ -289,8 +289,4 @@ async function removeUnlinked(
     claim.check()
     await rm(path, { force: true })
   }
-}
-
-async function namesIn(directory: string): Promise<string[]> {
-  return readdir(directory).catch(ifMissing([]))
 }
