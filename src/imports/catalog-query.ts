@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Requirement } from '../domain/package.ts'
 import type { Db } from '../store/db.ts'
+import { escapedForLike } from '../store/records/search-text.ts'
 import type { CatalogRow } from '../store/tables.ts'
 import { findNames, wordsOf, type FoundName } from './name-search.ts'
 
@@ -83,7 +84,7 @@ async function findProviders(
   ids: number[],
   limit: number,
 ): Promise<{ total: number; first: FoundPackage[] }> {
-  const patterns = words.map((word) => `%${escaped(word)}%`)
+  const patterns = words.map((word) => `%${escapedForLike(word)}%`)
   const { rows } = await sql<FoundPackage & { total: number }>`with lines as (
       select (sum(count(*)) over ())::int as total, c.name, c.version, ${SAME_FILE}
       from catalog c join sources s on s.id = c.source_id
@@ -117,8 +118,6 @@ const FIRST_OF_LINE = sql`join catalog c on c.source_id = l.ids[1] and c.path = 
 const SHOWN = sql`c.name, c.version, c.arch, c.section, left(c.description, ${sql.lit(SHOWN_CHARACTERS)}) as description,
   c.requirements, c.size_bytes, c.digest_algorithm, c.digest, c.source_id, c.synced_at, s.distribution, s.security, s.type,
   to_jsonb(l.ids) as source_ids`
-
-const escaped = (text: string) => text.replace(/[\\%_]/g, '\\$&')
 
 /** The package of a source by name, version and architecture. */
 export async function catalogEntry(

@@ -4,6 +4,7 @@ import type { MirrorSelection } from '../../domain/mirror-selection.ts'
 import { archsOf } from '../../formats/architectures.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'
+import { escapedForLike } from '../../store/records/search-text.ts'
 import type { CatalogRow } from '../../store/tables.ts'
 
 /** Rows read in one query. */
@@ -146,8 +147,5 @@ export function conditions({ names, globs, exclude, sections }: MirrorSelection)
 
 /** A pattern of `*` and `?` as LIKE has it: https://www.postgresql.org/docs/15/functions-matching.html#FUNCTIONS-LIKE */
 export function likePattern(glob: string): string {
-  return glob
-    .replace(/[\\%_]/g, '\\$&')
-    .replaceAll('*', '%')
-    .replaceAll('?', '_')
+  return escapedForLike(glob).replaceAll('*', '%').replaceAll('?', '_')
 }

@@ -3,6 +3,7 @@ import { sql, type SelectQueryBuilder } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 import type { Db } from '../db.ts'
 import type { Tables } from '../tables.ts'
+import { escapedForLike } from './search-text.ts'
 import type { Totals } from './totals.ts'
 
 export interface ArtifactFilter {
@@ -51,8 +52,7 @@ export async function artifactPage(
   at: { page: number; perPage: number },
 ) {
   let query = db.selectFrom('artifacts')
-  if (filter.search)
-    query = query.where('artifacts.search', 'like', `%${filter.search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`)
+  if (filter.search) query = query.where('artifacts.search', 'like', `%${escapedForLike(filter.search.toLowerCase())}%`)
   if (filter.distribution) query = query.where(sql<boolean>`${filter.distribution} = any(artifacts.distributions)`)
   if (filter.status) query = query.where(sql<boolean>`artifacts.statuses @> ${[filter.status]}::text[]`)
   if (filter.arch) query = query.where(sql<boolean>`${filter.arch} = any(artifacts.archs)`)

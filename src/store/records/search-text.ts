@@ -4,19 +4,20 @@
 export function prefixOf(text: string): string {
   const typed = text.trim()
   const id = /^ghsa-/i.test(typed) ? `GHSA-${typed.slice('ghsa-'.length).toLowerCase()}` : typed.toUpperCase()
-  return `${escaped(id)}%`
+  return `${escapedForLike(id)}%`
 }
 
 /** Names in upper case that begin so. */
 export function upperPrefixOf(text: string): string {
-  return `${escaped(text.trim().toUpperCase())}%`
+  return `${escapedForLike(text.trim().toUpperCase())}%`
 }
 
 /** Texts in lower case that contain this one. */
 export function containing(text: string): string {
-  return `%${escaped(text.trim().toLowerCase())}%`
+  return `%${escapedForLike(text.trim().toLowerCase())}%`
 }
 
-function escaped(text: string): string {
+/** A pattern of LIKE that matches only this text. */
+export function escapedForLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
