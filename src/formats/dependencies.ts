@@ -48,11 +48,17 @@ export function unsatisfied(
     files ??= new Set(facts.files)
     return files.has(name.slice(1))
   }
-  const isMet = (relation: Relation): boolean =>
-    [own, offers].some((from) =>
-      from.get(relation.name)?.some((offer) => satisfies(relation, offer, versions, reach)),
-    ) || isOwnFile(relation.name)
-  return facts.requirements.filter((requirement) => requirement.strong && !requirement.anyOf.some(isMet))
+  const isMet = (requirement: Requirement): boolean =>
+    [own, offers].some((from) => isMetBy(from, requirement, versions, reach)) ||
+    requirement.anyOf.some(({ name }) => isOwnFile(name))
+  return facts.requirements.filter((requirement) => requirement.strong && !isMet(requirement))
+}
+
+/** Whether an offer meets one of the alternatives of a requirement. */
+export function isMetBy(offers: Pick<Offers, 'get'>, { anyOf }: Requirement, versions: Order, reach: Reach): boolean {
+  return anyOf.some((relation) =>
+    offers.get(relation.name)?.some((offer) => satisfies(relation, offer, versions, reach)),
+  )
 }
 
 /** Whether an offer meets a relation of a package with this reach. */

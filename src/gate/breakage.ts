@@ -1,7 +1,7 @@
 // What a removal or a newer version would break: published packages whose requirements it alone met.
-import type { PackageFacts, Relation, Requirement } from '../domain/package.ts'
+import type { PackageFacts, Requirement } from '../domain/package.ts'
 import { areTogether, reachOf } from '../formats/architectures.ts'
-import { satisfies, type Offer } from '../formats/dependencies.ts'
+import { isMetBy, type Offer, type Offers } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -41,8 +41,8 @@ export async function removalBreaks(db: Db, offered: Offered, ids: readonly numb
   return broken(
     offered,
     dependents.filter(({ id }) => !gone.has(id)),
-    (name) => providers.get(name) ?? [],
-    (name) => providers.get(name)?.filter(isStaying) ?? [],
+    providers,
+    { get: (name) => providers.get(name)?.filter(isStaying) },
   )
 }
 
@@ -94,8 +94,8 @@ export async function additionBreaks(
     dependents.filter(
       ({ name, version, arch }) => !added.some((one) => one.name === name) && isNewest(name, arch, version),
     ),
-    before,
-    (name) => [...before(name).filter(({ id }) => !replaced.has(id)), ...(offers.get(name) ?? [])],
+    { get: before },
+    { get: (name) => [...before(name).filter(({ id }) => !replaced.has(id)), ...(offers.get(name) ?? [])] },
   )
 }
 
@@ -111,17 +111,14 @@ export function breakageWarning(breaks: readonly Breakage[]): string | null {
 function broken(
   { format, distribution }: Offered,
   dependents: readonly Dependent[],
-  before: (name: string) => readonly Offer[],
-  after: (name: string) => readonly Offer[],
+  before: Pick<Offers, 'get'>,
+  after: Pick<Offers, 'get'>,
 ): Breakage[] {
   return dependents.flatMap(({ name, version, arch, requirements }) => {
     const reach = reachOf({ arch }, format, distribution)
-    const isMet = ({ anyOf }: Requirement, offers: (name: string) => readonly Offer[]) =>
-      anyOf.some((relation: Relation) =>
-        offers(relation.name).some((offer) => satisfies(relation, offer, format.versions, reach)),
-      )
+    const isMet = (offers: Pick<Offers, 'get'>, one: Requirement) => isMetBy(offers, one, format.versions, reach)
     return requirements
-      .filter((requirement) => isMet(requirement, before) && !isMet(requirement, after))
+      .filter((requirement) => isMet(before, requirement) && !isMet(after, requirement))
       .map(({ text }) => ({ name, version, arch, distribution: distribution.codename, requirement: text }))
   })
 }

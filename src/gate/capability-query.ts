@@ -32,11 +32,7 @@ export async function offersOf(db: Db, codename: string, names: readonly string[
     select name, version, arch, multi_arch as "multiArch" from capabilities where distribution = ${codename} and name = any(${[...names]}::text[])`.execute(
     db,
   )
-  const offers = new Map<string, (typeof rows)[number][]>()
-  for (const row of rows) {
-    append(offers, row.name, row)
-  }
-  return offers
+  return grouped(rows, ({ name }) => name)
 }
 
 export async function capabilitiesOf(db: Db, ids: readonly number[]): Promise<string[]> {
@@ -71,7 +67,7 @@ export async function dependentsOf(
 }
 
 /** What is published under the names in the dependents' requirements. */
-export async function providersOf(
+export function providersOf(
   db: Db,
   { distribution }: Offered,
   dependents: readonly Pick<Dependent, 'requirements'>[],
@@ -81,10 +77,20 @@ export async function providersOf(
       requirements.flatMap(({ anyOf }) => anyOf.map((relation) => relation.name)),
     ),
   )
+  return providersNamed(db, distribution.codename, [...names])
+}
+
+/** What a distribution publishes under these names. */
+export async function providersNamed(
+  db: Db,
+  codename: string,
+  names: readonly string[],
+): Promise<Map<string, Provider[]>> {
+  if (names.length === 0) return new Map()
   const { rows } = await sql<Provider>`
     select p.id, c.name as capability, c.version, c.arch, c.multi_arch as "multiArch", p.name as package, p.version as "packageVersion"
     from capabilities c join packages p on p.id = c.package_id
-    where c.distribution = ${distribution.codename} and c.name = any(${[...names]}::text[])`.execute(db)
+    where c.distribution = ${codename} and c.name = any(${[...names]}::text[])`.execute(db)
   return grouped(rows, ({ capability }) => capability)
 }
 

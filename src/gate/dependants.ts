@@ -1,7 +1,7 @@
 // Which published packages need a record: what approving, rejecting or deleting it concerns.
 import type { PackageFacts, Requirement } from '../domain/package.ts'
 import { reachOf } from '../formats/architectures.ts'
-import { satisfies, type Offer } from '../formats/dependencies.ts'
+import { isMetBy, type Offer, type Offers } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import { dependentsOf, MOST_DEPENDENTS, providersOf, type Dependent } from './capability-query.ts'
@@ -37,16 +37,12 @@ export async function dependantsOf(db: Db, offered: Offered, needed: Needed): Pr
     own.set(one.name, [...(own.get(one.name) ?? []), { version: one.version ?? null, arch, multiArch }])
   const dependents = await dependentsOf(db, offered, [...own.keys()])
   const providers = await providersOf(db, offered, dependents)
-  const meets = (dependent: Dependent, { anyOf }: Requirement, offers: (name: string) => readonly Offer[]) => {
-    const reach = reachOf({ arch: dependent.arch }, format, distribution)
-    return anyOf.some((relation) =>
-      offers(relation.name).some((offer) => satisfies(relation, offer, format.versions, reach)),
-    )
-  }
-  const others = (capability: string) => providers.get(capability)?.filter(({ id }) => id !== needed.id) ?? []
+  const meets = ({ arch }: Dependent, requirement: Requirement, offers: Pick<Offers, 'get'>) =>
+    isMetBy(offers, requirement, format.versions, reachOf({ arch }, format, distribution))
+  const others = { get: (capability: string) => providers.get(capability)?.filter(({ id }) => id !== needed.id) }
   const packages = dependents.flatMap((dependent): Dependant[] => {
     if (dependent.id === needed.id) return []
-    const met = dependent.requirements.filter((one) => meets(dependent, one, (capability) => own.get(capability) ?? []))
+    const met = dependent.requirements.filter((one) => meets(dependent, one, own))
     if (met.length === 0) return []
     const { id, name, version, arch } = dependent
     const only = met.some((one) => !meets(dependent, one, others))

@@ -1,7 +1,7 @@
 // What a package of a catalog needs and a distribution does not have: the closure of its strong requirements.
 import type { Requirement } from '../domain/package.ts'
 import { reachOf, type Reach } from '../formats/architectures.ts'
-import { satisfies, unsatisfied, type Offer, type Offers } from '../formats/dependencies.ts'
+import { isMetBy, satisfies, unsatisfied, type Offer, type Offers } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { CatalogRow } from '../store/tables.ts'
 import { append } from '../kernel/append.ts'
@@ -94,10 +94,10 @@ export async function resolve<C extends Candidate>(
     const next: C[] = []
     for (const { node, reach, requirement } of wanted) {
       // Another requirement of this level may have brought what meets it.
-      if (isMetBy(chosen.offers, requirement, reach)) continue
+      if (isMetBy(chosen.offers, requirement, versions, reach)) continue
       const candidate = bestFor(requirement, reach)
       if (candidate) next.push(choose(candidate, node.name))
-      else if (!missing.has(requirement.text) && !isMetBy(published, requirement, reach)) {
+      else if (!missing.has(requirement.text) && !isMetBy(published, requirement, versions, reach)) {
         missing.add(requirement.text)
         result.missing.push({ text: requirement.text, neededBy: node.name })
       }
@@ -109,10 +109,6 @@ export async function resolve<C extends Candidate>(
 
   function openOf(node: C, offers: Pick<Offers, 'get'>, reach: Reach): Requirement[] {
     return unsatisfied({ ...node, files: [] }, offers, versions, reach)
-  }
-
-  function isMetBy(offers: Offers, { anyOf }: Requirement, reach: Reach): boolean {
-    return anyOf.some((relation) => offers.get(relation.name)?.some((one) => satisfies(relation, one, versions, reach)))
   }
 
   function noteMet(node: C, reach: Reach): void {

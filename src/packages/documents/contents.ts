@@ -6,6 +6,7 @@ import type { Capability, Distribution, Requirement } from '../../domain/package
 import { unsatisfied } from '../../formats/dependencies.ts'
 import type { Offered, PackageFormat } from '../../formats/format.ts'
 import { filesAmong } from '../../domain/packed-facts.ts'
+import type { Provider } from '../../gate/capability-query.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import { activeDecisions } from '../records/decisions.ts'
 import type { DecisionRow } from '../../store/tables.ts'
@@ -16,7 +17,6 @@ import {
   inventoryRows,
   vulnerabilityPages,
   type InventoryRow,
-  type Provider,
 } from '../records/inventory-query.ts'
 import { edgesOf, namedIn } from './edges.ts'
 import { entryOf, latest, refOf, spdxIdOf, type SbomEntry } from './entry.ts'
@@ -258,7 +258,7 @@ function namesOf(entry: SbomEntry, provider: Provider): Named {
   const ref = refOf({
     distribution: entry.row.distribution,
     name: provider.package,
-    version: provider.version,
+    version: provider.packageVersion,
     arch: provider.arch,
   })
   return { ref, spdxId: spdxIdOf(provider.package, ref) }

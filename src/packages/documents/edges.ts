@@ -5,8 +5,9 @@ import { reachOf } from '../../formats/architectures.ts'
 import { satisfies } from '../../formats/dependencies.ts'
 import type { VersionScheme } from '../../formats/ecosystem.ts'
 import type { PackageFormat } from '../../formats/format.ts'
+import { providersNamed, type Provider } from '../../gate/capability-query.ts'
 import type { Db } from '../../store/db.ts'
-import { providersOf, requirementCounts, requirementsOf, type Provider } from '../records/inventory-query.ts'
+import { requirementCounts, requirementsOf } from '../records/inventory-query.ts'
 import type { SbomEntry } from './entry.ts'
 
 export interface Edges {
@@ -71,7 +72,7 @@ async function offersOf(db: Db, codename: string, names: readonly string[]): Pro
   const offers = new Map<string, Provider[]>()
   for (let at = 0; at < names.length; at += SLICE) {
     await turn()
-    for (const [name, providers] of await providersOf(db, codename, names.slice(at, at + SLICE)))
+    for (const [name, providers] of await providersNamed(db, codename, names.slice(at, at + SLICE)))
       offers.set(name, providers)
   }
   return offers
@@ -90,9 +91,7 @@ async function solve(
   for (const [n, requirement] of requirements.entries()) {
     if (n % SLICE === SLICE - 1) await turn()
     const fitting = requirement.anyOf.map((relation) =>
-      (offers.get(relation.name) ?? []).filter((offer) =>
-        satisfies(relation, { ...offer, version: offer.offered }, versions, reach),
-      ),
+      (offers.get(relation.name) ?? []).filter((offer) => satisfies(relation, offer, versions, reach)),
     )
     // A requirement that the package itself satisfies is not an edge.
     if (fitting.some((offers) => offers.some((offer) => offer.id === row.id))) continue
@@ -105,10 +104,10 @@ async function solve(
 
 /** Prefers the package of that name to others that provide it, then the newest version; name and architecture break ties. */
 function bestOf(offers: readonly Provider[], versions: VersionScheme): Provider | null {
-  const isNamed = (offer: Provider) => Number(offer.package === offer.name)
+  const isNamed = (offer: Provider) => Number(offer.package === offer.capability)
   const better = (a: Provider, b: Provider) =>
     isNamed(a) - isNamed(b) ||
-    versions.compare(a.version, b.version) ||
+    versions.compare(a.packageVersion, b.packageVersion) ||
     (a.package === b.package ? 0 : a.package < b.package ? 1 : -1) ||
     (a.arch === b.arch ? 0 : a.arch < b.arch ? 1 : -1)
   return offers.reduce<Provider | null>((best, offer) => (best && better(best, offer) >= 0 ? best : offer), null)

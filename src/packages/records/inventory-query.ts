@@ -4,7 +4,6 @@ import type { Finding } from '../../domain/finding.ts'
 import type { Requirement } from '../../domain/package.ts'
 import type { Db } from '../../store/db.ts'
 import type { DecisionRow, PackageRow } from '../../store/tables.ts'
-import { append } from '../../kernel/append.ts'
 
 /** A record with the digests of its bytes, without the columns that grow with its findings or files. */
 export type InventoryRow = Pick<
@@ -116,37 +115,6 @@ export async function requirementsOf(db: Db, sha256s: readonly string[]): Promis
     db,
   )
   return new Map(rows.map((row) => [row.sha256, row.requirements ?? []]))
-}
-
-/** An offered record that provides a name: its own or another. */
-export interface Provider {
-  /** the requested name */
-  name: string
-  /** version of what is provided; null when it states none */
-  offered: string | null
-  id: number
-  package: string
-  version: string
-  arch: string
-  /** Debian's Multi-Arch of the record */
-  multiArch: string | null
-}
-
-/** The records that provide these names in a distribution. */
-export async function providersOf(
-  db: Db,
-  distribution: string,
-  names: readonly string[],
-): Promise<Map<string, Provider[]>> {
-  if (names.length === 0) return new Map()
-  const { rows } = await sql<Provider>`
-    select c.name, c.version as offered, c.multi_arch as "multiArch", p.id, p.name as package, p.version, p.arch from capabilities c join packages p on p.id = c.package_id
-    where c.distribution = ${distribution} and c.name = any(${[...names]}::text[])`.execute(db)
-  const found = new Map<string, Provider[]>()
-  for (const row of rows) {
-    append(found, row.name, row)
-  }
-  return found
 }
 
 export interface FindingRow {
