@@ -196,6 +196,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     },
     read: (name) => parse(join(paths.manifests, name)),
     async *all() {
+      // Not `entriesBelow`: manifests lie on the third level only, and an operator may have linked a level elsewhere.
       for (const distribution of await listed(paths.manifests)) {
         for (const letter of await listed(join(paths.manifests, distribution))) {
           for (const file of await listed(join(paths.manifests, distribution, letter))) {
