@@ -41,9 +41,9 @@ export type OffersOf = (codename: string, names: readonly string[]) => Promise<O
 
 /** Packages that are checked at the same time share a query: each gets what was read for all of their names. */
 function readTogether<T>(read: (codename: string, names: readonly string[]) => Promise<T>) {
-  return createKeyedBatches(async (codename, lists: (readonly string[])[]) => {
+  return createKeyedBatches(async (codename, lists: readonly (readonly string[])[]) => {
     const found = await read(codename, [...new Set(lists.flat())])
-    return lists.map(() => ({ value: found }))
+    return lists.map(() => found)
   }, TOGETHER)
 }
 

@@ -33,15 +33,18 @@ export function createSettle(deps: {
 }): Settle {
   const { db, audit, pool, staging, checkpoint } = deps
   /** Records of one distribution that wait for a transaction share the next one. */
-  const insertTogether = createKeyedBatches((_codename, inputs: { candidate: Candidate; record: NewRecord }[]) => {
-    const [{ candidate }] = inputs as [(typeof inputs)[number]]
-    return insertRecords(
-      db,
-      audit,
-      candidate,
-      inputs.map(({ record }) => record),
-    )
-  }, MOST_TOGETHER)
+  const insertTogether = createKeyedBatches(
+    (_codename, inputs: readonly { candidate: Candidate; record: NewRecord }[]) => {
+      const [{ candidate }] = inputs as [(typeof inputs)[number]]
+      return insertRecords(
+        db,
+        audit,
+        candidate,
+        inputs.map(({ record }) => record),
+      )
+    },
+    MOST_TOGETHER,
+  )
 
   return async (candidate, record, progress) => {
     const file = { format: candidate.format.id, sha256: candidate.digests.sha256, filename: candidate.filename }

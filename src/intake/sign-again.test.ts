@@ -107,7 +107,7 @@ async function stored(
       },
     },
   ])
-  if (!outcome || 'error' in outcome) throw new Error('the record was not inserted', { cause: outcome?.error })
+  if (!outcome || outcome instanceof Error) throw new Error('the record was not inserted', { cause: outcome })
   clock.advance(1000)
   return digests.sha256
 }

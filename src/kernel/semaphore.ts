@@ -1,4 +1,5 @@
-// Limits how many pieces of work run at the same time.
+// Limits how many pieces of work run at the same time. p-limit has no widths. async-mutex 0.5 has, in the same order, but does not tell
+// whether work fits; it takes 3 to 6 times the processor time (4 to 8 us for each piece, ours 1.3; Node 26): ours stays.
 
 export interface Semaphore {
   <T>(work: () => Promise<T>, width?: number): Promise<T>

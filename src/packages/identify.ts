@@ -73,9 +73,9 @@ export type FindDuplicate = (candidate: Candidate) => Promise<PackageRow | null>
 
 /** Candidates that come at the same time share a query. */
 export function createFindDuplicate(db: Db): FindDuplicate {
-  const alikeOf = createBatches(async (candidates: Candidate[]) => {
+  const alikeOf = createBatches(async (candidates: readonly Candidate[]) => {
     const alike = await alikeAny(db, candidates)
-    return candidates.map(() => ({ value: alike }))
+    return candidates.map(() => alike)
   }, LOOKED_UP)
   return async (candidate) => duplicateIn(await alikeOf(candidate), candidate)
 }

@@ -196,7 +196,7 @@ export async function createPublishingHouse(
         },
       },
     ])
-    if (!outcome || 'error' in outcome) throw new Error('the record was not inserted', { cause: outcome?.error })
+    if (!outcome || outcome instanceof Error) throw new Error('the record was not inserted', { cause: outcome })
   }
 
   return {

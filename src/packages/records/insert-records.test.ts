@@ -111,11 +111,11 @@ async function insert(...inputs: NewRecord[]): Promise<string[]> {
   })
   const outcomes = await insertRecords(database.db, audit, JAMMY, inputs)
   return outcomes.map((outcome) =>
-    'value' in outcome
-      ? `${outcome.value.name} ${outcome.value.version}`
-      : isProblem(outcome.error)
-        ? outcome.error.code
-        : String(outcome.error),
+    !(outcome instanceof Error)
+      ? `${outcome.name} ${outcome.version}`
+      : isProblem(outcome)
+        ? outcome.code
+        : String(outcome),
   )
 }
 

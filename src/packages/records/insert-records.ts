@@ -5,7 +5,7 @@ import type { Seen } from '../../domain/evidence.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Offered } from '../../formats/format.ts'
-import type { BatchOutcome } from '../../kernel/batches.ts'
+import { asError } from '../../kernel/errors.ts'
 import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -45,18 +45,11 @@ export async function insertRecords(
   audit: AuditLog,
   offered: Offered,
   inputs: readonly NewRecord[],
-): Promise<BatchOutcome<PackageRow>[]> {
-  const failures = await Promise.all(
-    inputs.map(({ ensureBytes }) =>
-      ensured(ensureBytes).then(
-        () => null,
-        (error: unknown) => ({ error }),
-      ),
-    ),
-  )
+): Promise<(PackageRow | Error)[]> {
+  const failures = await Promise.all(inputs.map(({ ensureBytes }) => ensured(ensureBytes).then(() => null, asError)))
   const ready = inputs.filter((_, i) => failures[i] === null)
   const inserted = await insertReady(db, audit, offered, ready)
-  return inputs.map((input, i) => failures[i] ?? (inserted[ready.indexOf(input)] as BatchOutcome<PackageRow>))
+  return inputs.map((input, i) => failures[i] ?? (inserted[ready.indexOf(input)] as PackageRow | Error))
 }
 
 async function insertReady(
@@ -64,20 +57,19 @@ async function insertReady(
   audit: AuditLog,
   offered: Offered,
   ready: readonly NewRecord[],
-): Promise<BatchOutcome<PackageRow>[]> {
+): Promise<(PackageRow | Error)[]> {
   if (ready.length === 0) return []
   const ensureAll = async () => {
     await Promise.all(ready.map((input) => input.ensureBytes()))
   }
   try {
-    const rows = await withBytes(db, ensureAll, (seen) =>
+    return await withBytes(db, ensureAll, (seen) =>
       transaction(db, (tx) => insertTogether(tx, audit, offered, ready, seen)),
     )
-    return rows.map((value) => ({ value }))
   } catch (error) {
-    if (ready.length === 1 || !belongsToOneRecord(error)) return ready.map(() => ({ error }))
+    if (ready.length === 1 || !belongsToOneRecord(error)) return ready.map(() => asError(error))
   }
-  const outcomes: BatchOutcome<PackageRow>[] = []
+  const outcomes: (PackageRow | Error)[] = []
   for (const one of ready) outcomes.push(...(await insertReady(db, audit, offered, [one])))
   return outcomes
 }

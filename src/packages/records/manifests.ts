@@ -6,7 +6,8 @@ import type { PackageFacts } from '../../domain/package.ts'
 import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../../kernel/files.ts'
 import { entriesBelow } from '../../kernel/files-below.ts'
 import { allEnded } from '../../kernel/all-ended.ts'
-import { createBatches, type BatchOutcome } from '../../kernel/batches.ts'
+import { createBatches } from '../../kernel/batches.ts'
+import { asError } from '../../kernel/errors.ts'
 import type { Db } from '../../store/db.ts'
 import { LASTING_COLUMNS } from '../../store/files/blob-query.ts'
 import { decisionsOf } from './decisions.ts'
@@ -34,7 +35,6 @@ type StoredBlob = Omit<BlobRow, 'facts'> & { facts: string }
 
 type Row = Selectable<PackagesTable>
 
-const DONE: BatchOutcome<void> = { value: undefined }
 /** A manifest may hold 400 kB of file names. */
 const MOST_TOGETHER = 50
 
@@ -67,9 +67,9 @@ export function createManifests(db: Db, paths: Paths): Manifests {
 
   const writeOne = createBatches(writeTogether, MOST_TOGETHER)
 
-  async function writeTogether(ids: number[]): Promise<BatchOutcome<void>[]> {
+  async function writeTogether(ids: readonly number[]): Promise<(Error | undefined)[]> {
     const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
-    if (rows.length === 0) return ids.map(() => DONE)
+    if (rows.length === 0) return ids.map(() => undefined)
     const reviews = await db.selectFrom('reviews').selectAll().where('package_id', 'in', ids).execute()
     const offers = await db
       .selectFrom('offers')
@@ -89,7 +89,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       .execute()
     const decisions = await decisionsOf(db, ids)
     const written: Row[] = []
-    const failed = new Map<number, unknown>()
+    const failed = new Map<number, Error>()
     await Promise.all(
       rows.map(async (row) => {
         const blob = blobs.find(({ sha256 }) => sha256 === row.sha256)
@@ -103,15 +103,15 @@ export function createManifests(db: Db, paths: Paths): Manifests {
           })
           written.push(row)
         } catch (error) {
-          failed.set(row.id, error)
+          failed.set(row.id, asError(error))
         }
       }),
     )
     await Promise.all([...new Set(written.map(directoryOf))].map(fsyncPath))
     const changed = await noteWritten(written)
     const again = changed.length > 0 ? await writeTogether(changed) : []
-    again.forEach((outcome, index) => 'error' in outcome && failed.set(changed[index] as number, outcome.error))
-    return ids.map((id) => (failed.has(id) ? { error: failed.get(id) } : DONE))
+    again.forEach((error, index) => error && failed.set(changed[index] as number, error))
+    return ids.map((id) => failed.get(id))
   }
 
   const directoryOf = (row: Row) => dirname(join(paths.manifests, key(row)))
