@@ -1,10 +1,13 @@
 // A lock file for a file on shared storage that several replicas change. The lock of a dead process is taken over.
-import { link, readFile, rename, rm } from 'node:fs/promises'
+//
+// proper-lockfile 4.1 (of 2021) was measured for it (store/pglite/lock): with six processes that find the lock of a dead one, it had two owners
+// in 41 of 150 tries, this none.
+import { link, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join, basename } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { randomToken } from '../../kernel/crypto.ts'
+import { randomToken, sha256Hex } from '../../kernel/crypto.ts'
 import { ifMissing, isMissing, writeDurably } from '../../kernel/files.ts'
 
 /** The work under the lock reads and writes a few kilobytes; a process that holds it longer has died. */
@@ -47,22 +50,32 @@ async function take(lock: string, content: string): Promise<boolean> {
   }
 }
 
+/**
+ * Removes the lock of a dead process. Of all that find it, the one that links it to a name made of its content removes it, and no
+ * other lock: what the link has is the lock as it was then, and nobody else removes one with this content meanwhile.
+ */
 async function removeStale(lock: string, clock: Clock): Promise<boolean> {
   const content = await contentOf(lock)
   if (content === null) return true
-  const age = clock.now().getTime() - Date.parse(content.split(' ')[0] ?? '')
-  if (Math.abs(age) < STALE_AFTER_MS) return false
-  const aside = `${lock}.${randomToken(6)}.stale`
+  if (isFresh(content.split(' ')[0] ?? '', clock)) return false
+  const claim = `${lock}.${sha256Hex(content).slice(0, 16)}.stale`
   try {
-    await rename(lock, aside)
+    await link(lock, claim)
   } catch (error) {
     if (isMissing(error)) return true
-    throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    // Who claimed it may have died too.
+    const info = await stat(claim).catch(ifMissing(null))
+    if (info && !isFresh(info.ctime.toISOString(), clock)) await rm(claim, { force: true })
+    return false
   }
-  // Another process may have taken over between the check and the rename: its lock is put back.
-  if ((await contentOf(aside)) !== content) await link(aside, lock).catch(() => {})
-  await rm(aside, { force: true })
+  if ((await contentOf(claim)) === content) await rm(lock, { force: true })
+  await rm(claim, { force: true })
   return true
+}
+
+function isFresh(time: string, clock: Clock): boolean {
+  return Math.abs(clock.now().getTime() - Date.parse(time)) < STALE_AFTER_MS
 }
 
 async function contentOf(path: string): Promise<string | null> {

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { watch, writeFileSync } from 'node:fs'
+import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createBus } from '../../kernel/bus.ts'
-import { createSecretBox } from '../../kernel/crypto.ts'
+import { createSecretBox, sha256Hex } from '../../kernel/crypto.ts'
 import { createSettings, type SettingsStore } from './settings.ts'
 import { SettingsFileError } from './stored.ts'
 import { withFileLock } from './file-lock.ts'
@@ -187,4 +188,35 @@ test('the lock of a dead process is taken over, that of a living one is waited f
   await writeFile(lock, `${new Date(time - 29_000).toISOString()} alive`)
   await expect(withFileLock(path, clock, async () => 'done', 0)).rejects.toMatchObject({ code: 'timeout' })
   expect(await readdir(directory)).toEqual(['.settings.json.lock'])
+})
+
+test('a lock that another process took meanwhile never leaves its place, where a third one would find none', async () => {
+  const lock = join(directory, '.settings.json.lock')
+  await writeFile(lock, `${new Date(time - 31_000).toISOString()} dead`)
+  const moved: (string | null)[] = []
+  const watcher = watch(directory, (event, name) => event === 'rename' && moved.push(name))
+  let asked = 0
+  const overtaken = {
+    now() {
+      // The second question is how old the lock is, which was read before.
+      if (++asked === 2) writeFileSync(lock, `${new Date(time).toISOString()} other`)
+      return new Date(time)
+    },
+  }
+  await expect(withFileLock(path, overtaken, async () => 'done', 0)).rejects.toMatchObject({ code: 'timeout' })
+  await writeFile(join(directory, 'end'), '')
+  await expect.poll(() => moved).toContain('end')
+  watcher.close()
+  expect(moved).not.toContain('.settings.json.lock')
+  expect((await readdir(directory)).sort()).toEqual(['.settings.json.lock', 'end'])
+})
+
+test('the removal of a lock that a process began before it died is gone on with', async () => {
+  const lock = join(directory, '.settings.json.lock')
+  const content = `${new Date(time - 31_000).toISOString()} dead`
+  await writeFile(lock, content)
+  await link(lock, `${lock}.${sha256Hex(content).slice(0, 16)}.stale`)
+  const later = { now: () => new Date(Date.now() + 31_000) }
+  expect(await withFileLock(path, later, async () => 'done', 1000)).toBe('done')
+  expect(await readdir(directory)).toEqual([])
 })
