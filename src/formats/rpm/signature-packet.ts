@@ -1,4 +1,7 @@
 // OpenPGP signature packets as rpm headers carry them, versions 3 and 4: who signed, how, and what was signed. Verifies nothing.
+//
+// openpgp.js 6.3 leaves signatures of version 3 unparsed, which CentOS, Oracle and Red Hat still make, and loading it is a third of what a
+// reader needs to start (100 ms).
 
 export interface SignaturePacket {
   version: 3 | 4

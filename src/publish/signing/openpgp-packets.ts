@@ -1,4 +1,7 @@
-// OpenPGP v4 signature packets and armor over node:crypto's RSA: 5 ms on a thread, where openpgp.js takes 11 ms on the main thread.
+// OpenPGP v4 signature packets and armor over node:crypto's RSA, for the signature that every publish waits for.
+//
+// openpgp.js 6.3 (which signs with all other keys) takes 1.4 times the processor time for a clearsigned Release (11 ms, ours 7.5), 1.3 to 2
+// times as long, and nearly twice the time of the event loop (12 ms, ours 6.5; Node 26); for 315 MB of an rpm 3.0 s, ours 1.6.
 import { constants, createHash, privateEncrypt, sign, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 
