@@ -1,13 +1,12 @@
 // The one moment clients see: the rename that makes a generation live, and the date that its Release carries.
 import { randomBytes } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { sql, type Selectable } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureDirectory, exists, fsyncPath, removeFile } from '../kernel/files.ts'
-import { lstatName, renameName, symlinkName } from '../kernel/names.ts'
+import { renameName, symlinkName } from '../kernel/names.ts'
 import type { Db } from '../store/db.ts'
 import type { PublicationsTable } from '../store/tables.ts'
 import { ensureStanding, linkedGeneration, releaseDateOf, type Tree } from './tree/generation.ts'
@@ -82,8 +81,6 @@ export function createFlip(
         if (isLive && live.published_revision >= revision) throw new Overtaken()
         // Another replica reserved its date later and flipped before: apt would ignore the older index.
         if (releaseDateOf(linked) > releaseDateOf(generation)) throw new Overtaken()
-        // Before distributions had several architectures, an rpm tree had a directory of links here.
-        if ((await lstatName(tree.link))?.isDirectory()) await rm(tree.link, { recursive: true })
         await renameName(temporary, tree.link)
         checkpoint('after-flip')
       })

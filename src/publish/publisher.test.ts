@@ -225,14 +225,6 @@ describe('after a power loss', () => {
     expect(await readlink(tree.link)).not.toBe(older)
   })
 
-  test('a directory in place of the link, as rpm trees had, gives way', async () => {
-    const { link } = house.tree('jammy')
-    await mkdir(link)
-    await symlink('elsewhere', join(link, 'x86_64'))
-    await publishNext('jammy', 'a')
-    expect(await linkedGeneration(link)).toMatch(/^r\d+-/)
-  })
-
   test('a missing link beside apk packages is made again', async () => {
     await house.close()
     house = await createPublishingHouse(site.database, site.signers, ['alpine3.20'])

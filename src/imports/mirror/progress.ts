@@ -23,9 +23,9 @@ export interface MirrorProgress {
   sync_task: number | null
   /** packages to import: those that are missing, or the limit where that is lower; null before they are counted */
   total: number | null
-  /** packages that were refused before and are not fetched; absent in the cursor of an older build */
+  /** packages that were refused before and are not fetched; absent until they are counted, like the next two */
   refused?: number
-  /** of the missing packages those that selected ones need, and needs that nothing meets; absent as `refused` is */
+  /** of the missing packages those that selected ones need, and needs that nothing meets; a build of November 2026 did not count them */
   dependencies?: number
   unresolved?: number
   elapsed_ms: number
