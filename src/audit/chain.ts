@@ -21,7 +21,7 @@ export interface AuditEntry {
   hash: string | null
   /** place in the chain, from 1 */
   seq: number | null
-  /** proves that this service wrote the entry; null for entries older than the key */
+  /** proves that this service wrote the entry; null before it is chained */
   mac: string | null
 }
 

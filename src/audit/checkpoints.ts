@@ -19,8 +19,8 @@ export interface AuditCheckpoint {
   /** the last entry filed by then, which is also their number */
   seq: number
   hash: string
-  /** entries at the beginning of the chain that have no mac */
-  unkeyed: number
+  /** entries without mac, of which there are none; builds of November 2026 ask for the number */
+  unkeyed: 0
   /** SHA-256 of the line before, also of that in the file before */
   previous: string
   /** OpenPGP signature, base64, over `signedText` */
@@ -67,7 +67,7 @@ export function createAuditCheckpoints(deps: {
       .limit(1)
       .executeTakeFirst()
     if (!head) return
-    const chain = await db.selectFrom('audit_chain').select(['unkeyed', 'checkpoint']).executeTakeFirstOrThrow()
+    const chain = await db.selectFrom('audit_chain').select('checkpoint').executeTakeFirstOrThrow()
     const path = join(directory, `${head.day}.checkpoints`)
     const last = await lastCheckpoint(directory)
     const at = clock.now()
@@ -76,7 +76,7 @@ export function createAuditCheckpoints(deps: {
         at: isoTime(at),
         seq: head.seq as number,
         hash: head.hash as string,
-        unkeyed: chain.unkeyed,
+        unkeyed: 0,
         previous: previousOf(chain.checkpoint, last),
         signature: '',
       }

@@ -119,10 +119,8 @@ async function* rowsOf(db: Db, day: string) {
   }
 }
 
-/** Entries older than the key were filed without `seq` and `mac`. */
 export function isLineOf(line: Pick<FileLine, 'bytes'>, row: Parameters<typeof lineOf>[0]): boolean {
-  if (Buffer.from(lineOf(row).trimEnd()).equals(line.bytes)) return true
-  return row.mac === null && checkLine(line.bytes).entry?.hash === row.hash
+  return Buffer.from(lineOf(row).trimEnd()).equals(line.bytes)
 }
 
 const isBeginningOf = (bytes: Buffer, line: string) => Buffer.from(line).subarray(0, bytes.length).equals(bytes)

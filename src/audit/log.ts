@@ -198,7 +198,7 @@ async function endOnDisk(directory: string): Promise<ChainStart> {
   const names = await readdir(directory).catch(() => [] as string[])
   const note = noteOf(await readFile(join(directory, REMOVAL_NOTE), 'utf8').catch(() => ''))
   const { seq: removed_seq, day: removed_day, hash } = note ?? { seq: 0, day: null, hash: GENESIS }
-  const end = { seq: removed_seq, hash, unkeyed: 0, removed_seq, removed_day }
+  const end = { seq: removed_seq, hash, removed_seq, removed_day }
   const isKept = (day: string | undefined) => day !== undefined && day > (removed_day ?? '')
   for (const name of names.filter((name) => isKept(DAY_FILE.exec(name)?.[1])).sort()) {
     for await (const line of linesOf(join(directory, name))) {
@@ -206,7 +206,6 @@ async function endOnDisk(directory: string): Promise<ChainStart> {
       if (!entry) continue
       end.seq = entry.seq ?? end.seq + 1
       end.hash = entry.hash
-      if (!entry.mac) end.unkeyed = end.seq
     }
   }
   return end
@@ -215,7 +214,6 @@ async function endOnDisk(directory: string): Promise<ChainStart> {
 interface ChainStart {
   seq: number
   hash: string
-  unkeyed: number
   removed_seq: number
   removed_day: string | null
 }

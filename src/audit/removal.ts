@@ -97,9 +97,8 @@ export function createAuditRemoval(deps: AuditRemovalDeps): AuditRemoval {
 
   /** @returns the note for the days up to this one, unsigned; or what is wrong with them */
   async function noteFor(day: string, before: RemovalNote | null): Promise<RemovalNote | string> {
-    const chain = await db.selectFrom('audit_chain').select(['unkeyed', 'removed_seq']).executeTakeFirstOrThrow()
-    const { unkeyed, removed_seq: removedSeq } = chain
-    const options = { key: deps.key, isSigned, through: day, unkeyed, removedSeq }
+    const chain = await db.selectFrom('audit_chain').select('removed_seq').executeTakeFirstOrThrow()
+    const options = { key: deps.key, isSigned, through: day, removedSeq: chain.removed_seq }
     const { faults, head, lastCheckpoint } = await verifyDirectory(directory, options)
     const [fault] = faults
     if (fault) return `${fault.where} ${fault.what}`

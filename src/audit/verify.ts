@@ -47,8 +47,6 @@ export interface VerifyOptions {
   removedSeq?: number
   /** reads only the files of days up to this one, which may lack a checkpoint */
   through?: string
-  /** entries at the beginning without mac, where no checkpoint says how many; 0 by default */
-  unkeyed?: number
   /** what else is wrong with an entry that is sound at its place: `createRowComparison` compares it with its row */
   compare?: ((seq: number, bytes: Buffer) => Promise<string | null>) | undefined
   signal?: AbortSignal | undefined
@@ -71,7 +69,7 @@ export async function verifyDirectory(directory: string, options: VerifyOptions)
     })
   const files = named(DAY_FILE)
   const signed = await readCheckpoints(directory, named(CHECKPOINT_FILE), options, removed?.previous ?? GENESIS)
-  const chain = createChain({ ...options, unkeyed: signed.unkeyed, previous: GENESIS, head: removed })
+  const chain = createChain({ ...options, previous: GENESIS, head: removed })
   chain.expect([...signed.anchors, ...(options.anchors ?? [])])
   for (const name of files) await chain.read(join(directory, name), name)
   const faults = [...faultsOfNote(noted, options.removedSeq), ...signed.faults, ...chain.end()]
@@ -93,7 +91,7 @@ function faultsOfNote(note: RemovalNote | 'forged' | null, removedSeq: number | 
 
 /** Verifies one file of entries, as the audit export gives it: a part of the chain, whole in itself. */
 export async function verifyFile(path: string, name: string, options: VerifyOptions): Promise<Report> {
-  const chain = createChain({ ...options, unkeyed: Infinity, previous: null, head: null })
+  const chain = createChain({ ...options, previous: null, head: null })
   await chain.read(path, name)
   return { ...chain.result(), files: 1, checkpoints: 0, removed: null, lastCheckpoint: null, faults: chain.end() }
 }
@@ -104,7 +102,6 @@ export async function verifyFile(path: string, name: string, options: VerifyOpti
  */
 function createChain(start: {
   key: string | null
-  unkeyed: number
   compare?: VerifyOptions['compare']
   signal?: AbortSignal | undefined
   previous: string | null
@@ -127,8 +124,7 @@ function createChain(start: {
       return `entr${gap === 1 ? `y ${expected} is` : `ies ${expected} to ${seq - 1} are`} missing before it`
     if (previous !== null && gap < 0) return `is entry ${seq}, where entry ${expected} was expected`
     if (previous !== null && entry.prev_hash !== previous) return 'does not follow the entry before it'
-    if (typeof entry.mac !== 'string')
-      return seq > start.unkeyed ? 'has no mac: it was not written by this service' : null
+    if (typeof entry.mac !== 'string') return 'has no mac: it was not written by this service'
     if (start.key !== null && !equalSecret(entry.mac, entryMac(start.key, seq, entry.hash)))
       return 'has a wrong mac: it was not written by this service'
     return null
@@ -184,8 +180,6 @@ function createChain(start: {
 
 interface Signed {
   anchors: Anchor[]
-  /** what the checkpoints say of entries without mac; the least, should they differ */
-  unkeyed: number
   count: number
   /** SHA-256 of the last line; null for none */
   last: string | null
@@ -199,7 +193,7 @@ async function readCheckpoints(
   options: VerifyOptions,
   before: string,
 ): Promise<Signed> {
-  const signed: Signed = { anchors: [], unkeyed: Infinity, count: 0, last: null, faults: [] }
+  const signed: Signed = { anchors: [], count: 0, last: null, faults: [] }
   const pace = createPacer()
   let previous = before
   for (const name of names) {
@@ -217,15 +211,12 @@ async function readCheckpoints(
         if (checkpoint.previous !== previous)
           signed.faults.push({ where, what: 'does not follow the checkpoint before it: one is missing or was changed' })
         signed.count++
-        signed.unkeyed = Math.min(signed.unkeyed, checkpoint.unkeyed)
         const { seq, hash, at } = checkpoint
         signed.anchors.push({ seq, hash, source: `the checkpoint of ${at}` })
       }
       previous = signed.last = sha256Hex(bytes)
     }
   }
-  // Without a checkpoint nobody says that entries may lack a mac.
-  if (signed.count === 0) signed.unkeyed = options.unkeyed ?? 0
   return signed
 }
 

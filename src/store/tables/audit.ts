@@ -35,7 +35,7 @@ export interface AuditChainTable {
   seq: number
   hash: string
   day: string
-  /** entries at the beginning of the chain that are older than the key and have no mac */
+  /** not used any more: entries without mac, at the beginning of the chain */
   unkeyed: Generated<number>
   /** SHA-256 of the last line in the checkpoint files */
   checkpoint: Generated<string | null>
