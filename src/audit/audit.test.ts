@@ -407,6 +407,9 @@ describe('verification', () => {
       await writeFile(path, text.split('\n').toSpliced(1, 1).join('\n'))
       const { faults: found } = await verifyFile(path, 'audit.jsonl', { key: KEY, isSigned })
       expect(found).toMatchObject([{ where: 'audit.jsonl:2', what: expect.stringMatching(/missing before it/) }])
+      await writeFile(path, text.replace(/("mac":)"[^"]*"/, '$1null'))
+      const { faults: unproven } = await verifyFile(path, 'audit.jsonl', { key: KEY, isSigned })
+      expect(unproven).toMatchObject([{ where: 'audit.jsonl:1', what: expect.stringMatching(/^has no mac/) }])
     }
   })
 })
