@@ -1,7 +1,7 @@
 // Reads zip files entry by entry, zip64 too, and checks every size and checksum.
 //
-// yauzl 3.4 checks no checksum, opens no zip behind a script, refuses one with bytes behind its end and any with `../` in a name, takes one
-// with more files than it says, and unpacks deflate only: a scanner would not see what others unpack. It takes 12 times the processor time.
+// yauzl 3.4 checks no checksum, opens no zip behind a script, refuses one with bytes behind its end, takes one with more files
+// than it says, and unpacks deflate only: a scanner would not see what others unpack. 20,000 entries in memory took 12 times the processor time.
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 import { open, type FileHandle } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
