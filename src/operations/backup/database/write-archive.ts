@@ -2,7 +2,8 @@
 //
 // PGlite's own pg_dump (pglite-tools 0.4.8) is not used: it keeps the whole archive in memory, writes INSERT statements instead of COPY text,
 // returns the archive as text up to the first zero byte (7 bytes of any database), and writes a format that pg_restore 15 refuses. It holds
-// its thread for 8.4 s without a pause for a table of 58 MB and takes 99 MB (here 3.5 s in pieces, in constant memory). A database of PostgreSQL is dumped by its own pg_dump (pg-dump.ts).
+// its thread for 8.4 s without a pause for a table of 58 MB and takes 99 MB (here 3.5 s in pieces, in constant memory).
+// A database of PostgreSQL is dumped by its own pg_dump (pg-dump.ts).
 import { open, type FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createDeflate } from 'node:zlib'
