@@ -1,6 +1,7 @@
 // The HTTP server of the API: paths, request ids, headers, CORS, errors. It knows no endpoint.
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
+import { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
@@ -10,9 +11,11 @@ import { createClientAddress } from '../kernel/client-address.ts'
 import type { Log } from '../kernel/log.ts'
 import { acceptBodies } from './http/bodies.ts'
 import { createListener, type ListenerTimeouts } from './http/listener.ts'
-import { countUnknown, mount, type MountDeps } from './http/mount.ts'
+import { countUnknown, mount, mounted, type MountDeps } from './http/mount.ts'
+import { wideRouting } from './http/paths.ts'
 import { createNotFound } from './http/not-found.ts'
-import { problemOf, sendProblem } from './http/problems.ts'
+import { problemOf } from './http/problems.ts'
+import { protocolsOf, sendProblem } from './http/protocol.ts'
 import { traceRequests } from './http/request-spans.ts'
 import { templateOf } from './http/route-template.ts'
 import type { Route } from './http/route.ts'
@@ -39,6 +42,9 @@ export interface ServerDeps extends MountDeps {
 /** Creates the server. Its `close()` waits up to `drainMs` for running requests, then cuts them. */
 export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const listener = createListener(deps.timeouts)
+  const protocolOf = protocolsOf(deps.routes)
+  const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+    sendProblem(reply, knownProblem(deps.log, error, request), protocolOf(request.url))
   const app = Fastify({
     loggerInstance: deps.log as never,
     logController: new LogController({ disableRequestLogging: true }),
@@ -46,7 +52,12 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     clientErrorHandler: (error, socket) => {
       listener.refuseUnreadable(error, socket)
     },
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 2048, caseSensitive: true },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: 2048,
+      caseSensitive: true,
+      constraints: { wide: wideRouting(mounted(deps.routes, deps.production)) },
+    },
     rewriteUrl: (request) => withoutExtraPrefix(request.url ?? '/'),
     genReqId: (request) => requestId(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply) => {
@@ -54,8 +65,8 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
       commonHeaders(deps, request, reply)
       closeUnread(request, reply)
       void countUnknown(request, deps).then(
-        () => answerError(deps, error, request, reply),
-        (limited: unknown) => answerError(deps, limited, request, reply),
+        () => answerError(error, request, reply),
+        (limited: unknown) => answerError(limited, request, reply),
       )
     },
     // The `onRequest` hook answers 503 in the common error shape.
@@ -74,7 +85,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   acceptBodies(app)
   await app.register(multipart)
   hooks(app, deps)
-  app.setErrorHandler((error, request, reply) => answerError(deps, error, request, reply))
+  app.setErrorHandler(answerError)
   mount(app, deps.routes, deps)
   return app
 }
@@ -121,9 +132,13 @@ function hooks(app: FastifyInstance, deps: ServerDeps): void {
     // The request is admitted, so the client may send its body.
     if (/^100-continue$/i.test(request.headers.expect ?? '') && 'writeContinue' in reply.raw) reply.raw.writeContinue()
   })
-  app.addHook('onSend', async (request, reply) => {
-    if (request.method !== 'GET') await deps.changesSeen?.()
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') await deps.changesSeen?.()
     closeUnread(request, reply)
+    if (request.method !== 'HEAD' || !(payload instanceof Readable)) return payload
+    // Fastify would read it to its end.
+    payload.destroy()
+    return Readable.from([])
   })
   app.addHook('onResponse', async (request, reply) => {
     const seconds = reply.elapsedTime / 1000
@@ -178,7 +193,8 @@ function commonHeaders(deps: ServerDeps, request: FastifyRequest, reply: Fastify
   }
 }
 
-function answerError({ log }: ServerDeps, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Logs what operators must know of. */
+function knownProblem(log: Log, error: unknown, request: FastifyRequest): Problem {
   const { problem, isBug } = problemOf(error, request.id)
   if (isBug) log.error({ request_id: request.id, err: error }, STATUS_CODES[500])
   if (problem.code === 'database_unavailable')
@@ -188,5 +204,5 @@ function answerError({ log }: ServerDeps, error: unknown, request: FastifyReques
       { request_id: request.id, reason: asError(problem.cause).message },
       'other changes hold what this one needs',
     )
-  return sendProblem(reply, problem)
+  return problem
 }

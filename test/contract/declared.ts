@@ -1,8 +1,9 @@
 // Checks every reply against the declaration of its route: success bodies by schema, failures by code and shape.
 import { Ajv, type ValidateFunction } from 'ajv'
 import { impliedProblems } from '../../src/api/http/openapi.ts'
-import { pathOf } from '../../src/api/http/mount.ts'
+import { byLiterals, matcherOf, pathOf, segmentsOf } from '../../src/api/http/paths.ts'
 import { STATUS_OF } from '../../src/api/http/problems.ts'
+import { protocolsOf } from '../../src/api/http/protocol.ts'
 import type { Route } from '../../src/api/http/route.ts'
 import { PROBLEM_CODES, type ProblemCode } from '../../src/domain/problem.ts'
 import type { Reply } from './http.ts'
@@ -38,32 +39,41 @@ export function keyOf(route: Route): string {
 /** The route of a request. Literal segments win over parameters. */
 export function findRoute(routes: readonly Route[], method: string, path: string): Route | null {
   const segments = segmentsOf(path)
-  const fits = routes.filter((route) => {
-    const own = segmentsOf(pathOf(route))
-    return (
+  const fits = routes.filter(
+    (route) =>
       route.method === (method === 'HEAD' ? 'GET' : method) &&
-      own.length === segments.length &&
-      own.every((part, at) => part.startsWith('{') || part === segments[at])
-    )
-  })
+      segments !== null &&
+      matcherOf(pathOf(route))(segments) !== null,
+  )
   const literal = (route: Route) =>
-    segmentsOf(pathOf(route))
+    pathOf(route)
+      .split('/')
       .map((part) => (part.startsWith('{') ? '1' : '0'))
       .join('')
-  return fits.sort((a, b) => (literal(a) < literal(b) ? -1 : 1))[0] ?? null
+  const narrow = fits.filter((route) => !route.path.includes('+}'))
+  if (narrow.length === 0) return fits.sort((a, b) => byLiterals(pathOf(a), pathOf(b)))[0] ?? null
+  return narrow.sort((a, b) => (literal(a) < literal(b) ? -1 : 1))[0] ?? null
 }
-
-const segmentsOf = (path: string) => (path.split('?')[0] ?? '').split('/').filter(Boolean)
 
 /** @returns a check that throws when a reply does not match the declaration of its route */
 export function createDeclaredCheck(routes: readonly Route[]): (method: string, path: string, reply: Reply) => void {
   const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false })
+  const protocolOf = protocolsOf(routes)
   const compiled = new Map<Route, ValidateFunction>()
 
   return (method, path, reply) => {
     const route = findRoute(routes, method, path)
     const fail = (what: string) => {
       throw new Error(`${method} ${path} answered ${reply.status}, ${what}: ${reply.text.slice(0, 500)}`)
+    }
+    const protocol = protocolOf(path)
+    if (protocol) {
+      const codes = [...(route ? givenBy(route) : []), ...ANYWHERE]
+      const statuses = [...(route ? successes(route) : []), ...codes.map((code) => STATUS_OF[code])]
+      if (!statuses.includes(reply.status)) return fail('a status that its route does not declare')
+      if (reply.status >= 400 && reply.headers['content-type'] !== protocol.errors.media)
+        return fail(`not as ${protocol.errors.media}`)
+      return
     }
     const code = reply.body['code'] as ProblemCode | undefined
     if (route && code === undefined && method !== 'HEAD' && !successes(route).includes(reply.status))

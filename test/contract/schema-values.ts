@@ -1,6 +1,6 @@
 // Makes values that match a JSON Schema and values that do not, for the keywords that the declarations use.
 import type { TSchema } from 'typebox'
-import { pathOf } from '../../src/api/http/mount.ts'
+import { pathOf } from '../../src/api/http/paths.ts'
 import type { Route } from '../../src/api/http/route.ts'
 
 interface Schema {
@@ -112,7 +112,7 @@ export function refusedTexts(schema: Schema): string[] {
 /** The path of a route with every `{parameter}` replaced. */
 export function addressOf(route: Route, values: Record<string, string> = {}): string {
   const schemas = propertiesOf(route.params)
-  return pathOf(route).replace(/\{(\w+)\}/g, (_, name: string) =>
+  return pathOf(route).replace(/\{(\w+)\+?\}/g, (_, name: string) =>
     encodeURIComponent(values[name] ?? String(valueFor(schemas[name] ?? { type: 'string' }))),
   )
 }

@@ -3,7 +3,8 @@ import { connect, type AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { acceptBodies, createBodyBudget, parseJson } from './bodies.ts'
-import { problemOf, sendProblem } from './problems.ts'
+import { problemOf } from './problems.ts'
+import { sendProblem } from './protocol.ts'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 

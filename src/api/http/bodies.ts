@@ -57,17 +57,49 @@ export function createBodyBudget(limitBytes = ANONYMOUS_BYTES): BodyBudget {
 /** Registers parsers for the accepted content types. Other types are refused before the body is read. */
 export function acceptBodies(app: FastifyInstance, budget = createBodyBudget()): void {
   app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', async (request: FastifyRequest) => {
+    if (!routeOf(request)?.stream) throw invalidField('body', 'has a content type this endpoint does not take')
+  })
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    if (routeOf(request)?.stream) return undefined
     const bytes = await readBody(request, payload, budget)
     return routeOf(request)?.flags?.rawBody ? bytes : parseJson(bytes)
   })
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     async (request: FastifyRequest, payload: IncomingMessage) => {
+      if (routeOf(request)?.stream) return undefined
       const bytes = await readBody(request, payload, budget)
       return routeOf(request)?.flags?.rawBody ? bytes : parseForm(bytes)
     },
   )
+}
+
+const tooLarge = (limitBytes: number) => new Problem('body_too_large', `the body is larger than ${limitBytes} bytes`)
+
+/** @throws Problem('body_too_large') when the length that the client announces is over the limit */
+export function requireAnnounced({ headers }: FastifyRequest, limitBytes: number): void {
+  if (Number(headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
+}
+
+/**
+ * The body as fast as it is read. The connection lives on when the reader stops early, so that it can be answered.
+ * @throws Problem('body_too_large'), or Problem('validation_error') when the client leaves before the end
+ */
+export async function* bodyStream({ raw }: FastifyRequest, limitBytes: number): AsyncIterable<Uint8Array> {
+  let bytes = 0
+  try {
+    for await (const piece of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += piece.length
+      if (bytes > limitBytes) throw tooLarge(limitBytes)
+      yield piece
+    }
+  } catch (error) {
+    throw raw.errored ? invalidField('body', 'was cut off') : error
+  } finally {
+    // The rest of what arrived. Node does not drop a body that was read in part, and the next request would wait behind it.
+    raw.on('error', () => {}).resume()
+  }
 }
 
 const routeOf = (request: FastifyRequest) => (request.routeOptions.config as { route?: Route }).route
@@ -77,10 +109,9 @@ const routeOf = (request: FastifyRequest) => (request.routeOptions.config as { r
  * @throws Problem('body_too_large') before reading when the length is announced; Problem('overloaded') for the largest
  * body when those of anonymous callers exceed their budget
  */
-function readBody(request: FastifyRequest, payload: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
+async function readBody(request: FastifyRequest, payload: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
   const limitBytes = routeOf(request)?.bodyLimitBytes ?? BODY_LIMIT
-  const tooLarge = () => new Problem('body_too_large', `the body is larger than ${limitBytes} bytes`)
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) return Promise.reject(tooLarge())
+  requireAnnounced(request, limitBytes)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     const body: OpenBody = {
@@ -93,7 +124,7 @@ function readBody(request: FastifyRequest, payload: IncomingMessage, budget: Bod
     }
     const take = (chunk: Buffer) => {
       chunks.push(chunk)
-      if (body.bytes + chunk.length > limitBytes) body.fail(tooLarge())
+      if (body.bytes + chunk.length > limitBytes) body.fail(tooLarge(limitBytes))
       else budget.count(body, chunk.length)
     }
     const finish = () => {

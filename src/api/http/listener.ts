@@ -37,6 +37,11 @@ const TIMEOUTS: ListenerTimeouts = {
   unread: 60_000,
 }
 
+/** A request of which the API knows, once it is admitted, that its body may take as long as it goes on arriving. */
+export interface Arriving extends IncomingMessage {
+  isUpload?: boolean
+}
+
 export interface Listener {
   /** for Fastify's `serverFactory`, which is called once for each address of the host */
   createServer(handle: RequestListener): Server
@@ -89,11 +94,10 @@ export function createListener(timeouts: ListenerTimeouts = TIMEOUTS): Listener 
 }
 
 /** @returns a check to run at intervals, which ends the connection when the body stalls or the answer is not read */
-function watch(request: IncomingMessage, response: ServerResponse, timeouts: ListenerTimeouts): () => void {
+function watch(request: Arriving, response: ServerResponse, timeouts: ListenerTimeouts): () => void {
   const { socket } = request
   const started = performance.now()
   const readBefore = socket.bytesRead
-  const isUpload = (request.headers['content-type'] ?? '').startsWith('multipart/')
   const reading = createProgress(() => socket.bytesRead)
   const writing = createProgress(() => socket.bytesWritten)
 
@@ -102,7 +106,7 @@ function watch(request: IncomingMessage, response: ServerResponse, timeouts: Lis
     // Received bytes are waiting, so the server causes the delay.
     if (request.complete || request.readableLength > 0) return false
     const elapsed = performance.now() - started
-    if (!isUpload) return elapsed > timeouts.body
+    if (!request.isUpload) return elapsed > timeouts.body
     if (idleMs > timeouts.uploadIdle) return true
     const expected = ((elapsed - timeouts.uploadGrace) / 1000) * timeouts.uploadRate
     return socket.bytesRead - readBefore < expected

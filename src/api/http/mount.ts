@@ -3,12 +3,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../domain/caller.ts'
 import { isProblem, Problem } from '../../domain/problem.ts'
 import { mayAccess, type Access } from '../../domain/roles.ts'
+import { bodyStream, requireAnnounced } from './bodies.ts'
 import type { RateLimiter } from './limits.ts'
+import type { Arriving } from './listener.ts'
+import { pathOf, requirePlainPath, routerPath, wideParams, type Params } from './paths.ts'
 import type { Call, Route } from './route.ts'
 import { requireScopedAction, requireScopedTargets } from './scopes.ts'
 import { requireDeclared, requireStorable } from './storable.ts'
-
-export const API_PREFIX = '/api/v1'
 
 export interface MountDeps {
   authenticate(authorization: string | undefined): Promise<Caller>
@@ -32,11 +33,6 @@ declare module 'fastify' {
   }
 }
 
-/** The full path of a route, with `{name}` parameters. */
-export function pathOf(route: Pick<Route, 'path' | 'root'>): string {
-  return route.root ? route.path : `${API_PREFIX}${route.path}`
-}
-
 /** The routes that exist in this mode (production or development). */
 export function mounted(routes: readonly Route[], production: boolean): Route[] {
   return routes.filter((route) => !(route.flags?.developmentOnly && production))
@@ -46,7 +42,7 @@ export function mount(app: FastifyInstance, routes: readonly Route[], deps: Moun
   for (const route of mounted(routes, deps.production)) {
     app.route({
       method: route.method,
-      url: pathOf(route).replace(/\{(\w+)\}/g, ':$1'),
+      ...routerPath(pathOf(route)),
       config: { route },
       ...(route.bodyLimitBytes ? { bodyLimit: route.bodyLimitBytes } : {}),
       schema: {
@@ -74,6 +70,10 @@ export function mount(app: FastifyInstance, routes: readonly Route[], deps: Moun
 
 async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Promise<void> {
   const { authorization } = request.headers
+  const path = pathOf(route)
+  const isWide = path.includes('+}')
+  // First, because a challenge may name what was asked for.
+  if (isWide) request.params = wideParams(path, request.url)
   try {
     request.caller =
       authorization === undefined && route.access === 'public' ? null : await deps.authenticate(authorization)
@@ -90,6 +90,9 @@ async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Pr
   const { caller } = request
   await deps.limiter.take(takesDryRuns(route) ? { ...route, limit: 'reads' } : route, caller, request.clientAddress)
   if (route.access !== 'public') await requireRights(request, route, route.access, deps)
+  if (isWide) requirePlainPath(request.params as Params, request.url, route.flags?.encodedSlashes === true)
+  if (route.stream) requireAnnounced(request, route.stream.mostBytes)
+  ;(request.raw as Arriving).isUpload = Boolean(route.stream ?? route.flags?.multipart)
   route.beforeBody?.(request)
 }
 
@@ -163,6 +166,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
     body: request.body as never,
     caller: request.caller,
     admitAgain: () => admitAgain(request, route, deps),
+    bodyStream: () => bodyStream(request, route.stream?.mostBytes ?? 0),
     origin: { ip: request.clientAddress, requestId: request.id },
     raw: request,
     reply,

@@ -1,6 +1,7 @@
 // Answers to requests without a route: 404, or 405 with the methods that the path allows.
 import { Problem } from '../../domain/problem.ts'
-import { mounted, pathOf } from './mount.ts'
+import { mounted } from './mount.ts'
+import { matcherOf, pathOf, segmentsOf } from './paths.ts'
 import type { Route } from './route.ts'
 
 /** @returns a function that makes the answer for a method and path without a route */
@@ -10,14 +11,11 @@ export function createNotFound(
 ): (method: string, path: string) => { problem: Problem; allow: string[] } {
   const patterns = mounted(routes, production).map((route) => ({
     method: route.method,
-    pattern: new RegExp(
-      `^${pathOf(route)
-        .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
-        .replace(/\{\w+\}/g, '[^/]+')}/?$`,
-    ),
+    matches: matcherOf(pathOf(route)),
   }))
   return (method, path) => {
-    const declared = patterns.filter(({ pattern }) => pattern.test(path)).map((route) => route.method)
+    const segments = segmentsOf(path)
+    const declared = patterns.filter(({ matches }) => segments && matches(segments)).map(({ method }) => method)
     // GET implies HEAD.
     const allow = [...new Set(declared.flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one])))]
     if (allow.length > 0)

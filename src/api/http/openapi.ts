@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import type { ProblemCode } from '../../domain/problem.ts'
 import { ACCESS } from '../../domain/roles.ts'
 import { limitText } from './limits.ts'
-import { pathOf } from './mount.ts'
+import { pathOf } from './paths.ts'
 import { STATUS_OF } from './problems.ts'
 import type { Declaration } from './route.ts'
 import { actionOf } from './scopes.ts'
@@ -20,7 +20,7 @@ export function impliedProblems(route: Declaration): ProblemCode[] {
   if (route.access !== 'public' && !route.flags?.enrolment) codes.push('mfa_required')
   if (route.flags?.enterprise) codes.push('feature_unavailable')
   if (route.flags?.leaderOnly) codes.push('passive_replica')
-  if (route.body) codes.push('body_too_large')
+  if (route.body || route.stream) codes.push('body_too_large')
   return codes
 }
 
@@ -35,7 +35,8 @@ export function openapi(routes: readonly Declaration[], info: { version: string 
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
     if (route.flags?.hidden) continue
-    const path = pathOf(route)
+    // OpenAPI has no parameter of several segments.
+    const path = pathOf(route).replaceAll('+}', '}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
   }
   return {
@@ -50,6 +51,9 @@ export function openapi(routes: readonly Declaration[], info: { version: string 
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A JWT from POST /auth/token, or an API token svc_…' },
+        ...(routes.some(({ protocol }) => protocol?.challenge.scheme === 'Basic')
+          ? { basic: { type: 'http', scheme: 'basic', description: 'A user name with its password or an API token' } }
+          : {}),
       },
       schemas: {
         Error: {
@@ -69,18 +73,20 @@ function operation(route: Declaration): Record<string, unknown> {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of problems) byStatus.set(STATUS_OF[code], [...(byStatus.get(STATUS_OF[code]) ?? []), code])
   return {
-    operationId: `${route.method.toLowerCase()}${route.path.replace(/\{(\w+)\}/g, '$1').replace(/[^A-Za-z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`,
+    operationId: `${route.method.toLowerCase()}${route.path.replace(/\{(\w+)\+?\}/g, '$1').replace(/[^A-Za-z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`,
     tags: [route.tag],
     summary: route.summary,
     description: descriptionOf(route),
-    ...(route.access === 'public' ? { security: [] } : { security: [{ bearer: [] }], 'x-roles': ACCESS[route.access] }),
+    ...(route.access === 'public'
+      ? { security: [] }
+      : { security: [{ [schemeOf(route)]: [] }], 'x-roles': ACCESS[route.access] }),
     parameters: [...parameters('path', route.params), ...parameters('query', route.query)],
     ...requestBody(route),
     responses: {
       ...Object.fromEntries(
         [...byStatus].map(([status, codes]) => [
           String(status),
-          { description: codes.join(', '), content: { 'application/json': { schema: errorOf(route, codes) } } },
+          { description: codes.join(', '), content: errorContent(route, codes) },
         ]),
       ),
       ...Object.fromEntries(
@@ -124,6 +130,13 @@ function successOf({ answer, media = [] }: Declaration): Record<string, unknown>
 
 const ERROR = { $ref: '#/components/schemas/Error' }
 
+const schemeOf = ({ protocol }: Declaration) => protocol?.challenge.scheme.toLowerCase() ?? 'bearer'
+
+function errorContent(route: Declaration, codes: readonly ProblemCode[]): Record<string, unknown> {
+  if (route.protocol) return { [route.protocol.errors.media]: {} }
+  return { 'application/json': { schema: errorOf(route, codes) } }
+}
+
 function errorOf({ answer, verdicts = [] }: Declaration, codes: readonly ProblemCode[]): object {
   if (!answer || !verdicts.some((code) => codes.includes(code))) return ERROR
   return { anyOf: [{ allOf: [ERROR, answer] }, ERROR] }
@@ -157,6 +170,10 @@ function requestBody(route: Declaration): Record<string, unknown> {
         },
       },
     }
+  }
+  if (route.stream) {
+    const content = Object.fromEntries(route.stream.media.map((type) => [type, {}]))
+    return { requestBody: { required: false, content } }
   }
   if (!route.body) return {}
   const required = !route.flags?.optionalBody

@@ -5,7 +5,7 @@ import { PROBLEM_CODES } from '../../domain/problem.ts'
 import { VARIABLES } from '../../config/variables.ts'
 import { SettingsSchema } from '../../domain/settings.ts'
 import { declarations } from '../contract.ts'
-import { API_PREFIX, pathOf } from './mount.ts'
+import { API_PREFIX, pathOf } from './paths.ts'
 import { problemsPage } from './problems-page.ts'
 
 test('docs/error-codes.md says what the declaration says (else: npm run docs)', async () => {

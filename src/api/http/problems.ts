@@ -1,5 +1,4 @@
 // Maps every problem code to its HTTP status. No other file knows status numbers.
-import type { FastifyReply } from 'fastify'
 import { invalidField, Problem, type ProblemCode } from '../../domain/problem.ts'
 import { fullDisk, isStorageFull } from '../../kernel/files.ts'
 import { DatabaseAway } from '../../store/database-away.ts'
@@ -132,10 +131,4 @@ function fromFramework(error: unknown): Problem | null {
   if (statusCode === 400 || statusCode === 415 || statusCode === 406)
     return invalidField('body', message ?? 'is invalid')
   return null
-}
-
-/** Sends the answer of a Problem. */
-export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
-  const { status, headers, body } = answerOf(problem)
-  return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
 }

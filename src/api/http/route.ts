@@ -6,6 +6,7 @@ import type { Caller } from '../../domain/caller.ts'
 import type { Origin } from '../../domain/audit.ts'
 import type { ProblemCode } from '../../domain/problem.ts'
 import type { ScopeAction, Target } from '../../domain/scopes.ts'
+import type { Protocol } from './protocol.ts'
 
 /**
  * Names of rate limits; `limits.ts` has the figures. A route without one uses the limits of the caller's role, for reads or
@@ -25,6 +26,11 @@ export interface Call<P, Q, B> {
    * @throws Problem as before the body: `unauthorized`, `forbidden`, ...
    */
   admitAgain(): Promise<Caller>
+  /**
+   * The body of a route with `stream`, as fast as it is read. Read it once.
+   * @throws Problem `body_too_large`, or `validation_error` when the client leaves before the end
+   */
+  bodyStream(): AsyncIterable<Uint8Array>
   origin: Origin
   raw: FastifyRequest
   reply: FastifyReply
@@ -37,7 +43,10 @@ export interface SignedCall<P, Q, B> extends Call<P, Q, B> {
 
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** below `/api/v1`, or from the root when `root` is set; parameters as `{name}`; without trailing slash */
+  /**
+   * below `/api/v1`, or from the root when `root` is set; without trailing slash. Parameters are `{name}`, one segment, and at
+   * most one `{name+}`, one or more segments; a path that fits several templates belongs to the one with most literal segments
+   */
   path: string
   root?: boolean
   /** first word of the documentation group */
@@ -68,12 +77,18 @@ export interface Route {
     hidden?: boolean
     /** development only; 404 in production */
     developmentOnly?: boolean
+    /** of a path with `{name+}`: an encoded slash is a slash of the value; without it such paths are refused */
+    encodedSlashes?: boolean
     /** the handler reads the raw body itself */
     multipart?: boolean
     rawBody?: boolean
     /** a request without a body is one with an empty object */
     optionalBody?: boolean
   }
+  /** a body of any content type that the handler reads from `bodyStream`; it may take as long as an upload */
+  stream?: { mostBytes: number; media: readonly string[] }
+  /** whose errors and challenges it uses instead of our own; those of a whole prefix share one object */
+  protocol?: Protocol
   /** replaces the limit of 1 MB for bodies */
   bodyLimitBytes?: number
   params?: TSchema

@@ -1,6 +1,6 @@
 // Paths: slashes, prefixes, encodings, unknown paths, and methods that a path does not allow.
 import { expect, test } from 'vitest'
-import { pathOf } from '../../../src/api/http/mount.ts'
+import { pathOf } from '../../../src/api/http/paths.ts'
 import type { Route } from '../../../src/api/http/route.ts'
 import { buildDeb } from '../../samples/deb.ts'
 import { findRoute, keyOf } from '../declared.ts'

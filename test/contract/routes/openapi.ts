@@ -2,7 +2,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
 import { ACCESS } from '../../../src/domain/roles.ts'
-import { pathOf } from '../../../src/api/http/mount.ts'
+import { pathOf } from '../../../src/api/http/paths.ts'
 import { STATUS_OF } from '../../../src/api/http/problems.ts'
 import { givenBy, keyOf } from '../declared.ts'
 import type { Gate } from '../harness.ts'
@@ -42,17 +42,19 @@ export function openapiContract(gate: Gate): void {
     const found = Object.entries(paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    expect(found.sort()).toEqual(shown.map(keyOf).sort())
+    expect(found.sort()).toEqual(shown.map((route) => keyOf(route).replaceAll('+}', '}')).sort())
   })
 
   test.each(shown.map((route) => [keyOf(route), route] as const))(
     'describes the input and the answers of %s',
     async (_, route) => {
-      const operation = (await load()).paths[pathOf(route)]?.[route.method.toLowerCase()] as Operation
+      const operation = (await load()).paths[pathOf(route).replaceAll('+}', '}')]?.[
+        route.method.toLowerCase()
+      ] as Operation
       expect(operation.summary).toBe(route.summary)
       const names = (place: string) =>
         operation.parameters.filter((parameter) => parameter.in === place).map((parameter) => parameter.name)
-      expect(names('path')).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))
+      expect(names('path')).toEqual([...route.path.matchAll(/\{(\w+)\+?\}/g)].map((match) => match[1]))
       expect(names('query')).toEqual(Object.keys(propertiesOf(route.query)))
       expect(Object.keys(operation.requestBody?.content ?? {})).toEqual(
         route.flags?.multipart ? ['multipart/form-data'] : route.body ? ['application/json'] : [],
