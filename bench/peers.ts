@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { FormatId } from '../src/domain/package.ts'
+import type { FormatId } from '../test/formats.ts'
 
 export interface Peer {
   name: string

@@ -1,7 +1,7 @@
 // Makes packages like those of a distribution: control data and file lists are as large as in Debian's median package.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FormatId } from '../src/domain/package.ts'
+import type { FormatId } from '../test/formats.ts'
 import { formatOf } from '../src/formats/index.ts'
 import { buildApk } from '../test/samples/apk.ts'
 import { buildDeb } from '../test/samples/deb.ts'

@@ -1,7 +1,7 @@
 // The shared types of packages: formats, the facts a file states, distributions.
 
-export const FORMATS = ['deb', 'rpm', 'apk'] as const
-export type FormatId = (typeof FORMATS)[number]
+/** The id of a package format. `formats/index` lists the formats, and nothing else does. */
+export type FormatId = string
 
 /** A codename that packages are published under: one format, and one unit of publication whatever its architectures. */
 export interface Distribution {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
-import { FORMATS } from '../domain/package.ts'
 import { findDistribution, formatOf, formats, recognize, switchedOn } from './index.ts'
 
 describe('the registry of formats', () => {
@@ -8,7 +7,6 @@ describe('the registry of formats', () => {
     expect(new Set(formats.map((format) => format.id)).size).toBe(formats.length)
     const codenames = formats.flatMap((format) => format.distributions.map(({ codename }) => codename))
     expect(new Set(codenames).size).toBe(codenames.length)
-    for (const format of formats) expect(FORMATS).toContain(format.id)
   })
 
   it.each([

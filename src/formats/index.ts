@@ -1,10 +1,13 @@
 // All package formats, one line each.
+import type { FormatId } from '../domain/package.ts'
 import { apkFormat } from './apk/index.ts'
 import { debFormat } from './deb/index.ts'
 import type { Offered, PackageFormat } from './format.ts'
 import { rpmFormat } from './rpm/index.ts'
 
 export const formats: readonly PackageFormat[] = [debFormat, rpmFormat, apkFormat]
+
+export const FORMATS: readonly FormatId[] = formats.map(({ id }) => id)
 
 /** @throws Error for an id that is no format's: a mistake in the program */
 export function formatOf(id: string): PackageFormat {

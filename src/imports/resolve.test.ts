@@ -1,6 +1,7 @@
 // Which packages the closure of requirements takes from a catalog.
 import { describe, expect, test } from 'vitest'
-import { FORMATS, type FormatId, type Requirement } from '../domain/package.ts'
+import type { Requirement } from '../domain/package.ts'
+import type { FormatId } from '../../test/formats.ts'
 import { formatOf } from '../formats/index.ts'
 import { resolve, type Candidate, type PublishedOffer } from './resolve.ts'
 
@@ -81,7 +82,7 @@ async function closure(id: FormatId, root: Sample, catalog: Sample[], published:
 
 const app = (...needs: string[]): Sample => ({ name: 'app', needs })
 
-describe.each(FORMATS)('%s', (format) => {
+describe.each(Object.keys(RELEASES) as FormatId[])('%s', (format) => {
   test.each<
     [string, { root: Sample; catalog?: Sample[]; published?: Sample[]; needed?: string[]; missing?: string[] }]
   >([

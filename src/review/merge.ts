@@ -3,7 +3,7 @@ import { aliasesAmong } from '../domain/advisory-id.ts'
 import type { Found } from '../domain/evidence.ts'
 import type { Finding } from '../domain/finding.ts'
 import { canonicalJson } from '../domain/json.ts'
-import { FORMATS } from '../domain/package.ts'
+import { FORMATS } from '../formats/index.ts'
 import { severityRank } from '../domain/risk.ts'
 import { COMPONENT_ENGINE } from '../gate/engines/components/match.ts'
 

@@ -1,6 +1,6 @@
 // A listener serves nothing of formats that are switched off, even when their tree exists.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { FormatId } from '../domain/package.ts'
+import type { FormatId } from '../../test/formats.ts'
 import { formats } from '../formats/index.ts'
 import type { ListenerId } from '../formats/serving.ts'
 import { createRepository, startListener, type Repository } from './listener.fixture.ts'
@@ -33,7 +33,7 @@ test.each<[FormatId[]]>([[['deb']], [['rpm']], [['apk']], [['deb', 'rpm']], [['d
   '%j',
   async (active) => {
     const status = async (listener: ListenerId, url: string) => {
-      const activeFormats = formats.filter(({ id }) => active.includes(id))
+      const activeFormats = formats.filter(({ id }) => active.some((one) => one === id))
       const mounts = mountsOf(listener, formats, activeFormats)
       const server = await startListener(repository.dir, { mounts })
       try {

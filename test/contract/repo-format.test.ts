@@ -1,6 +1,6 @@
 // REPO_FORMAT: which formats are active, accepted, refused and served for each value. Unknown values mean apt.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { FormatId } from '../../src/domain/package.ts'
+import type { FormatId } from '../formats.ts'
 import { formats } from '../../src/formats/index.ts'
 import { freePort } from '../ports.ts'
 import { buildApk } from '../samples/apk.ts'
@@ -73,7 +73,7 @@ describe.each<[string, string, FormatId[]]>([
     expect([...new Set(body.results.map(({ format }) => format))].sort()).toEqual([...active].sort())
     expect(body.results.every(({ ok }) => ok)).toBe(true)
     expect(body.results).toHaveLength(
-      formats.filter(({ id }) => active.includes(id)).flatMap((format) => format.distributions).length,
+      formats.filter(({ id }) => active.some((one) => one === id)).flatMap((format) => format.distributions).length,
     )
   })
 

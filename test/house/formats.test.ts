@@ -8,7 +8,6 @@ const SRC = resolve(import.meta.dirname, '../../src')
 
 /** Files that may name a format, with the reason. */
 const ALLOWED: Record<string, string> = {
-  'domain/package.ts': 'the list of ids',
   'domain/sources.ts': 'data: the upstream repositories by format',
   'config/repo-format.ts': 'values of REPO_FORMAT, which happen to be spelled like ids',
   'config/variables.ts': 'values of REPO_FORMAT, which happen to be spelled like ids',

@@ -19,7 +19,7 @@ const DATA = join(import.meta.dirname, '..', '..', '..', 'shared', 'data', 'osv'
 const RELEASES = [8, 9, 10]
 const SAMPLES = 1000
 
-const compare: FormatOrder = (format, a, b) => ({ deb, rpm, apk })[format].compare(a, b)
+const compare: FormatOrder = (format, a, b) => ({ deb, rpm, apk })[format]!.compare(a, b)
 const clock = { now: () => new Date() }
 const zipOf = (release: number) => join(DATA, `almalinux${release}.zip`)
 

@@ -1,6 +1,6 @@
 // Declarations of /artifacts: packages by name, their dependencies, and deleting them.
 import Type from 'typebox'
-import { FORMATS } from '../../domain/package.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { PACKAGE_STATUSES } from '../../domain/status.ts'
 import { ARTIFACT_SORTS } from '../../store/records/artifact-query.ts'
 import { AuditEntrySchema, FindingSchema, ValidationStepSchema } from '../shared/evidence-schemas.ts'

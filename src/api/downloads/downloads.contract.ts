@@ -1,7 +1,7 @@
 // Declarations of /downloads: what package clients fetched, and who did.
 import Type from 'typebox'
 import { CLIENT_TYPES } from '../../operations/downloads/client-type.ts'
-import { FORMATS } from '../../domain/package.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { ClientDownloadSchema, PerDaySchema } from '../shared/download-schemas.ts'
 import { declare } from '../http/route.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'

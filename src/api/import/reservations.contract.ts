@@ -1,6 +1,6 @@
 // Declarations of /import/reservations: package names that only uploads or one import source may bring.
 import Type from 'typebox'
-import { FORMATS } from '../../domain/package.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { declare } from '../http/route.ts'
 import { listOf, Nullable, TimeSchema } from '../http/schemas.ts'
 

@@ -1,7 +1,7 @@
 // Declarations of /import: sources, their catalogs, and importing packages from them.
 import Type from 'typebox'
 import { REPO_FORMAT_WORDS } from '../../config/repo-format.ts'
-import { FORMATS } from '../../domain/package.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { PIPELINE_PROBLEMS, UploadAnswer } from '../upload/upload.contract.ts'
 import { ImportResult } from './several.contract.ts'
 import { listOf, Nullable } from '../http/schemas.ts'

@@ -79,7 +79,8 @@ export function importRoutes(deps: ImportRouteDeps): Route[] {
     handle(getImportSearch, async ({ query }) => {
       const { q, limit, source_id: sourceId, format, distro: distribution } = query
       await requireSynced(sources, sourceId)
-      const types = format && deps.formats.filter((one) => one.id === format).map((one) => one.repoFormat)
+      const types =
+        format === undefined ? format : deps.formats.filter((one) => one.id === format).map((one) => one.repoFormat)
       const { total, results, sources: searched } = await searchCatalog(db, { q, limit, sourceId, types, distribution })
       const formatOf = (type: string) => deps.formats.find((one) => one.repoFormat === type)?.id ?? type
       return {

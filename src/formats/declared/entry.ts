@@ -1,6 +1,7 @@
 // What an entry of SVC_DISTRIBUTIONS_FILE may say, and the distribution that it declares. Pure.
 import Type, { type Static } from 'typebox'
-import { FORMATS, type Distribution } from '../../domain/package.ts'
+import type { Distribution } from '../../domain/package.ts'
+import { FORMATS } from '../index.ts'
 import type { PackageFormat } from '../format.ts'
 
 const Text = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\x00-\\x1f\\x7f]+$' })

@@ -47,7 +47,7 @@ async function* filesOf(dump: Dump, needed: ReadonlySet<string>): AsyncGenerator
   try {
     for await (const { sha256, format, filename } of rowsOf(dump, 'blobs', ['sha256', 'format', 'filename']))
       // A file without a name is what a failed upload left.
-      if (sha256 && filename) yield { sha256, format: format as FormatId, filename, isNeeded: needed.has(sha256) }
+      if (sha256 && format && filename) yield { sha256, format, filename, isNeeded: needed.has(sha256) }
   } finally {
     await dump.close()
   }

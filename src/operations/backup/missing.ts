@@ -1,7 +1,7 @@
 // Package files that were missing when a backup was made: named in the archive and beside it, so that nobody takes it for whole.
 import Type, { type Static } from 'typebox'
 import { Check } from 'typebox/value'
-import { FORMATS } from '../../domain/package.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { Problem } from '../../domain/problem.ts'
 
 const MissingFileSchema = Type.Object({

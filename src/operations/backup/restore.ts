@@ -157,8 +157,8 @@ async function unpack(archive: string, scratch: string, store: ObjectStore | nul
     } finally {
       await file.close()
     }
-    if (!store || !sha256) continue
-    await store.put(objectKey({ format: format as FormatId, sha256 }), path, sha256)
+    if (!store || !sha256 || !format) continue
+    await store.put(objectKey({ format, sha256 }), path, sha256)
     await rm(path)
   }
 }

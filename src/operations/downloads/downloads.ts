@@ -1,5 +1,6 @@
 // What is known of downloads, as people ask for it: statistics of the last days, and who downloaded a package.
-import { FORMATS, type FormatId } from '../../domain/package.ts'
+import type { FormatId } from '../../domain/package.ts'
+import { FORMATS } from '../../formats/index.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'

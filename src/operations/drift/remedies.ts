@@ -148,11 +148,11 @@ async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding
   if ((await statName(path))?.isDirectory()) return noRemedy('a directory that is not ours: remove it by hand')
   const need = sha256 === null ? undefined : (await needsOf(db, [sha256])).get(sha256)
   const isItself = need && subject === placesOf(deps)[area as Place].subjectOf(need)
-  const [format] = relative(paths.pool, path).split('/')
+  const [format = ''] = relative(paths.pool, path).split('/')
   const isInPool = area === 'pool' && deps.all.some((offered) => offered.format.id === format)
   const remove = async () => {
     if (sha256 !== null && (isItself || (!need && isInPool))) {
-      await removeBytes({ sha256, format: need?.format ?? (format as FormatId) })
+      await removeBytes({ sha256, format: need?.format ?? format })
       return
     }
     await rm(path, { force: true })

@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { FORMATS } from '../../domain/package.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { entriesOf, pathsOf } from '../../kernel/files-below.ts'
 import { inGroups } from '../../kernel/in-groups.ts'
 import type { Db } from '../../store/db.ts'

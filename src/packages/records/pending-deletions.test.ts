@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { FORMATS, factsToMatch } from '../../domain/package.ts'
+import { factsToMatch } from '../../domain/package.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { exists } from '../../kernel/files.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { insertRecord } from '../documents/fixture.ts'
@@ -124,7 +125,7 @@ describe('packages in an object store:', () => {
     const store = createMemoryStore()
     const pool = createObjectPool({ store, local: createPool(paths), newPath: () => join(directory, randomUUID()) })
     const sha256 = createHash('sha256').update(text).digest('hex')
-    const file = { format: FORMATS[0], sha256, filename: 'a' }
+    const file = { format: FORMATS[0]!, sha256, filename: 'a' }
     const path = join(directory, sha256)
     await writeFile(path, text)
     const keep = () => pool.keep(path, file)

@@ -63,7 +63,7 @@ export function createStaging(deps: { db: Db; clock: Clock; paths: Paths; pool: 
 
   async function drop(path: string): Promise<void> {
     const [, format, sha256] = basename(path).split('.')
-    if (format && sha256 && !(await placeBytes(db, pool, sha256, format as FormatId)))
+    if (format && sha256 && !(await placeBytes(db, pool, sha256, format)))
       await db.insertInto('pending_deletions').values({ kind: 'file', key: sha256 }).execute()
     await removeFile(path)
   }

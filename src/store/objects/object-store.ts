@@ -1,6 +1,7 @@
 // What the service needs of an object store, and how an object is named in a published tree.
 import type { Readable } from 'node:stream'
-import { FORMATS, type FormatId } from '../../domain/package.ts'
+import type { FormatId } from '../../domain/package.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { Problem } from '../../domain/problem.ts'
 
 /** Every method throws Problem('storage_unavailable') when the store does not answer or refuses the request. */

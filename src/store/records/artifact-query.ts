@@ -56,7 +56,7 @@ export async function artifactPage(
   if (filter.distribution) query = query.where(sql<boolean>`${filter.distribution} = any(artifacts.distributions)`)
   if (filter.status) query = query.where(sql<boolean>`artifacts.statuses @> ${[filter.status]}::text[]`)
   if (filter.arch) query = query.where(sql<boolean>`${filter.arch} = any(artifacts.archs)`)
-  if (filter.format) query = query.where('artifacts.format', '=', filter.format as FormatId)
+  if (filter.format) query = query.where('artifacts.format', '=', filter.format)
   const { search, distribution, status, format, arch } = filter
   const total = await totals.of(JSON.stringify([search, distribution, status, format, arch]), async () => {
     const { n } = await query.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow()
@@ -154,7 +154,7 @@ export interface RecordSelector {
 export function matchingRecords(db: Db, selector: RecordSelector) {
   let query = db.selectFrom('records').where('name', '=', selector.name)
   if (selector.version !== undefined) query = query.where('version', '=', selector.version)
-  if (selector.format !== undefined) query = query.where('format', '=', selector.format as FormatId)
+  if (selector.format !== undefined) query = query.where('format', '=', selector.format)
   if (selector.distribution !== undefined) query = query.where('distribution', '=', selector.distribution)
   if (selector.arch !== undefined) query = query.where('arch', '=', selector.arch)
   return query.orderBy('id')

@@ -1,10 +1,8 @@
 // Which advisories belong to which distribution: OSV's names for ours. Pure.
 import type { FormatId } from '../../../domain/package.ts'
 
-/** Version order of an ecosystem: of one of our formats, or of a language's packages. */
-export type OrderName = FormatId | 'npm' | 'PyPI' | 'Maven'
-
-const ORDERS: Readonly<Record<string, OrderName>> = {
+/** Version order of each ecosystem: of one of our formats, or of a language's packages. */
+const ORDERS: Readonly<Record<string, string>> = {
   Debian: 'deb',
   Ubuntu: 'deb',
   AlmaLinux: 'rpm',
@@ -21,7 +19,7 @@ const ORDERS: Readonly<Record<string, OrderName>> = {
 export const BUCKETS: readonly string[] = Object.keys(ORDERS)
 
 /** @returns null for an ecosystem that is none of ours */
-export function orderName(ecosystem: string): OrderName | null {
+export function orderName(ecosystem: string): string | null {
   const family = ecosystem.split(':')[0]!
   return Object.hasOwn(ORDERS, family) ? ORDERS[family]! : null
 }
@@ -39,7 +37,7 @@ type Rule = (release: string) => DistributionEcosystem
 
 const named = (name: string, ...also: string[]): DistributionEcosystem => ({
   name,
-  order: orderName(name) as FormatId,
+  order: orderName(name)!,
   covers: (ecosystem) => ecosystem === name || also.includes(ecosystem),
 })
 const major = (release: string) => release.split('.')[0]!

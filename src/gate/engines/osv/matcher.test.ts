@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { factsToMatch, type Distribution, type FormatId, type PackageFacts } from '../../../domain/package.ts'
+import { factsToMatch, type Distribution, type PackageFacts } from '../../../domain/package.ts'
+import type { FormatId } from '../../../../test/formats.ts'
 import { affects, compareDotted, memoryAdvisories, record } from './advisories.fixture.ts'
 import { createOsvMatcher } from './matcher.ts'
 import { readRecord } from './record.ts'
@@ -74,7 +75,7 @@ const RECORDS = [
 ]
 
 const advisories = memoryAdvisories(clock)
-const compare = (_format: FormatId, a: string, b: string) => {
+const compare = (_format: string, a: string, b: string) => {
   const split = (version: string) => (version.includes(':') ? version : `0:${version}`)
   return compareDotted('', split(a), split(b))
 }
