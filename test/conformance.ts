@@ -8,7 +8,8 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isProblem } from '../src/domain/problem.ts'
 import type { StoredPackage } from '../src/domain/package.ts'
-import type { ComposedStream, IndexFile, PackageFormat, Rendering, Signers } from '../src/formats/format.ts'
+import type { ComposedStream, IndexFile, PackageFormat, Rendering } from '../src/formats/format.ts'
+import type { Signers } from '../src/formats/intake-format.ts'
 import { within } from './within.ts'
 
 export interface ConformanceSample {

@@ -1,8 +1,6 @@
 // Which packages an architecture's index takes: those for it, for older machines that it stands for, and for all.
 import type { Distribution } from '../domain/package.ts'
-import type { PackageFormat } from './format.ts'
-
-export type Archs = Pick<PackageFormat, 'neutralArchs' | 'olderArchs'>
+import type { Archs } from './intake-format.ts'
 
 /** Without those for all. */
 export function ownArchs({ olderArchs }: Archs, architecture: string): string[] {

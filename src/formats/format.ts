@@ -1,10 +1,8 @@
 // What a package format adds to an ecosystem: distributions, index files and signatures. Pure, like the ecosystem.
 import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
-import type { Distribution, PackageFacts, StoredPackage } from '../domain/package.ts'
-import type { PackedFacts } from '../domain/packed-facts.ts'
+import type { Distribution, PackageFacts } from '../domain/package.ts'
 import type { CatalogReader } from './catalog.ts'
-import type { Ecosystem } from './ecosystem.ts'
-import type { InstallationRules } from './installation-rules.ts'
+import type { IntakeFormat, Placed, Signers } from './intake-format.ts'
 import type { Serving } from './serving.ts'
 
 /** One text that grows with the number of packages: `Packages`, `primary.xml`, `APKINDEX`. */
@@ -28,27 +26,6 @@ export interface ComposedStream {
   plain: Pick<Rendering, 'sizeBytes' | 'sha256'>
   gz: Rendering
   xz: Rendering | null
-}
-
-/** Signing as formats need it; keys never leave `publish/signing/`. */
-export interface Signers {
-  openpgp: {
-    fingerprint: string
-    publicKeyArmored: string
-    /** RFC 9580 section 7, cleartext signature framework */
-    clearsign(text: string, at: Date): Promise<string>
-    /** ASCII-armored detached signature */
-    detach(content: Uint8Array, at: Date): Promise<string>
-    /** binary v4 signature packet over `content`, as rpm headers carry it; content in pieces is never in memory as a whole */
-    detachBinary(content: Uint8Array | AsyncIterable<Uint8Array>, at: Date): Promise<Uint8Array>
-  }
-  apk: {
-    /** the file name of the key on clients, `svc.rsa.pub` */
-    keyName: string
-    publicKeyPem: string
-    /** RSASSA-PKCS1-v1_5 with SHA-256 */
-    sign(content: Uint8Array): Promise<Uint8Array>
-  }
 }
 
 /** One file of a generation. */
@@ -119,20 +96,7 @@ export interface IndexClaims {
   listed: { path: string; sizeBytes: number; sha256: string; byHash: string | null }[]
 }
 
-export interface SignatureVerdict {
-  /** `unknown_key`: signed, but by none of the given keys; `invalid`: a known key's signature is over other bytes */
-  outcome: 'verified' | 'unknown_key' | 'invalid' | 'unsigned'
-  keyId?: string | null
-}
-
-/** A stored file as its row has it: readers parse the facts themselves. */
-export type PackedPackage = Omit<StoredPackage, 'facts'> & PackedFacts
-
-export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
-  /** architectures that fit every distribution of the format: `all`, `noarch` */
-  readonly neutralArchs: readonly string[]
-  /** those of older machines whose packages the index of an architecture takes too (rpm); `formats/architectures` asks */
-  readonly olderArchs?: Readonly<Record<string, readonly string[]>>
+export interface PackageFormat<Rec = unknown> extends IntakeFormat<Rec> {
   /** those offered by default: the specification's list */
   readonly distributions: readonly Distribution[]
   /** more that a deployment may name in SVC_DISTRIBUTIONS */
@@ -146,23 +110,9 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   /** programs that install from such a repository; the first one unless a distribution names another */
   readonly packageManagers: readonly string[]
   readonly streams: readonly StreamSpec[]
-  /** the word of REPO_FORMAT that switches the format on */
-  readonly repoFormat: string
   readonly serving: Serving
 
-  /** Why clients of the distribution cannot use a package that is otherwise sound; null when they can. */
-  refusal?(facts: PackageFacts<Rec>, distribution: Distribution): string | null
-
-  /** What the catalog of a source already tells of such a refusal: mirrors leave the package out. */
-  refusalListed?(listed: Pick<PackageFacts, 'name' | 'version'>, distribution: Distribution): string | null
-
   layout(distribution: Distribution): TreeLayout
-  /** paths of a package file below the shared package directory: one, or one for each architecture that has it */
-  packagePaths(file: { filename: string; sha256: string; arch: string }, distribution: Distribution): string[]
-  /** the package's index entry, one piece for each stream; rendered once and stored */
-  entry(pkg: StoredPackage<Rec>, distribution: Distribution): Record<string, Uint8Array>
-  /** `entry` in a reader, for packages whose rendering would hold the event loop; absent where the format runs in place */
-  entryInReader?(pkg: PackedPackage, distribution: Distribution): Promise<Record<string, Uint8Array>>
   /** The entry of a package for all architectures as the index of one has it, where they differ (apk). */
   entryIn?(entry: Uint8Array, arch: string): Uint8Array
   /** each architecture's index is in a directory of its own name and says nothing of the others */
@@ -180,23 +130,8 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
     signatures: OwnSignatures,
   ): Promise<IndexClaims>
 
-  /** Which packages can be installed together. */
-  readonly installation: InstallationRules
-
   /** Reads repositories of others. */
   readonly catalog: CatalogReader
-
-  /** Checks a signature inside the file against armored public keys, where the format has signatures (rpm). */
-  verifySignature?(path: string, keys: readonly string[]): Promise<SignatureVerdict>
-  /** Writes a copy of the file that carries our signature to `to`, where the format has signatures (rpm). */
-  sign?(path: string, to: string, signers: Signers, at: Date): Promise<void>
-
-  /**
-   * Whether what is signed in the file is all of it, so that clients can verify it, where the format has signatures (rpm).
-   * @param content is read up to the payload
-   * @throws Problem('invalid_package')
-   */
-  isSignedWhole?(content: AsyncIterable<Uint8Array>): Promise<boolean>
 
   /** Background index of files by package (deb `Contents`). */
   contents?: {
@@ -212,11 +147,8 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   }
 }
 
-/** A distribution with the format of its packages. */
-export interface Offered {
-  format: PackageFormat
-  distribution: Distribution
-}
+/** A distribution with all that its format knows. */
+export type Offered = Placed<PackageFormat>
 
 /** What an advisory states about the packages of one distribution. */
 export interface UpdateAdvisory {

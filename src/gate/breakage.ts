@@ -2,7 +2,7 @@
 import type { PackageFacts, Requirement } from '../domain/package.ts'
 import { areTogether, reachOf } from '../formats/architectures.ts'
 import { isMetBy, type Offer, type Offers } from '../formats/dependencies.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Matching, Placed } from '../formats/intake-format.ts'
 import type { Db } from '../store/db.ts'
 import {
   capabilitiesOf,
@@ -32,7 +32,7 @@ type Added = Pick<PackageFacts, 'name' | 'version' | 'arch' | 'provides' | 'mult
  * Looks at requirements only; `POST .../installability/plan` also considers conflicts and what depends on the broken ones.
  * @param ids records of the distribution
  */
-export async function removalBreaks(db: Db, offered: Offered, ids: readonly number[]): Promise<Breakage[]> {
+export async function removalBreaks(db: Db, offered: Placed<Matching>, ids: readonly number[]): Promise<Breakage[]> {
   const gone = new Set(ids)
   const names = await capabilitiesOf(db, ids)
   const dependents = await dependentsOf(db, offered, names)
@@ -53,7 +53,7 @@ export async function removalBreaks(db: Db, offered: Offered, ids: readonly numb
  */
 export async function additionBreaks(
   db: Db,
-  offered: Offered,
+  offered: Placed<Matching>,
   added: readonly Added[],
   publishedOf: PublishedOf = (codename, names) => publishedVersions(db, codename, names),
 ): Promise<Breakage[]> {
@@ -109,7 +109,7 @@ export function breakageWarning(breaks: readonly Breakage[]): string | null {
 }
 
 function broken(
-  { format, distribution }: Offered,
+  { format, distribution }: Placed<Matching>,
   dependents: readonly Dependent[],
   before: Pick<Offers, 'get'>,
   after: Pick<Offers, 'get'>,

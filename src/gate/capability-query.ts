@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Requirement } from '../domain/package.ts'
 import type { Offer, Offers } from '../formats/dependencies.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Matching, Placed } from '../formats/intake-format.ts'
 import { append } from '../kernel/append.ts'
 import type { Db } from '../store/db.ts'
 
@@ -49,7 +49,7 @@ export async function capabilitiesOf(db: Db, ids: readonly number[]): Promise<st
 /** Published packages that need something by one of these names: the first of them, after this id. */
 export async function dependentsOf(
   db: Db,
-  { distribution }: Offered,
+  { distribution }: Placed<Matching>,
   names: readonly string[],
   after = 0,
 ): Promise<Dependent[]> {
@@ -69,7 +69,7 @@ export async function dependentsOf(
 /** What is published under the names in the dependents' requirements. */
 export function providersOf(
   db: Db,
-  { distribution }: Offered,
+  { distribution }: Placed<Matching>,
   dependents: readonly Pick<Dependent, 'requirements'>[],
 ): Promise<Map<string, Provider[]>> {
   const names = new Set(

@@ -2,7 +2,7 @@
 import type { PackageFacts, Requirement } from '../domain/package.ts'
 import { reachOf } from '../formats/architectures.ts'
 import { isMetBy, type Offer, type Offers } from '../formats/dependencies.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Matching, Placed } from '../formats/intake-format.ts'
 import type { Db } from '../store/db.ts'
 import { dependentsOf, MOST_DEPENDENTS, providersOf, type Dependent } from './capability-query.ts'
 
@@ -29,7 +29,7 @@ type Needed = { id: number } & Pick<PackageFacts, 'name' | 'version' | 'arch' | 
  * The published packages of the record's distribution with a strong requirement that it meets, or would meet once it is
  * published, in the order of their arrival.
  */
-export async function dependantsOf(db: Db, offered: Offered, needed: Needed): Promise<Dependants> {
+export async function dependantsOf(db: Db, offered: Placed<Matching>, needed: Needed): Promise<Dependants> {
   const { format, distribution } = offered
   const { name, version, arch, provides, multiArch = null } = needed
   const own = new Map<string, Offer[]>()

@@ -3,7 +3,7 @@ import { reachOf } from '../formats/architectures.ts'
 import { unsatisfied, type Offers } from '../formats/dependencies.ts'
 import type { PackageFacts, Requirement } from '../domain/package.ts'
 import type { Seen } from '../domain/evidence.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Matching, Placed } from '../formats/intake-format.ts'
 import { createKeyedBatches } from '../kernel/batches.ts'
 import type { Db } from '../store/db.ts'
 import { additionBreaks, breakageWarning, type Breakage } from './breakage.ts'
@@ -25,7 +25,7 @@ const TOGETHER = 50
 export async function missingIn(
   db: Db,
   facts: PackageFacts,
-  { format, distribution }: Offered,
+  { format, distribution }: Placed<Matching>,
   alongside: readonly string[] = [],
   read: OffersOf = (codename, names) => offersOf(db, codename, names),
 ): Promise<Requirement[]> {

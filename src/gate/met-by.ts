@@ -2,7 +2,7 @@
 import type { PackageFacts, Requirement } from '../domain/package.ts'
 import { reachOf } from '../formats/architectures.ts'
 import { satisfies } from '../formats/dependencies.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Matching, Placed } from '../formats/intake-format.ts'
 import type { Db } from '../store/db.ts'
 import { providersOf, type Provider } from './capability-query.ts'
 
@@ -18,7 +18,7 @@ export interface MetBy {
  * The first alternative that is met counts. A package of that name is preferred to one that provides it, then the newest
  * version. A requirement that the distribution does not meet has no entry.
  */
-export async function metBy(db: Db, offered: Offered, facts: Needing): Promise<Map<Requirement, MetBy>> {
+export async function metBy(db: Db, offered: Placed<Matching>, facts: Needing): Promise<Map<Requirement, MetBy>> {
   const { format, distribution } = offered
   const requirements = facts.requirements.filter((requirement) => requirement.strong)
   const providers = await providersOf(db, offered, [{ requirements }])

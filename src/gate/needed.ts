@@ -2,7 +2,7 @@
 import type { Requirement } from '../domain/package.ts'
 import { reachOf } from '../formats/architectures.ts'
 import { satisfies } from '../formats/dependencies.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Matching, Placed } from '../formats/intake-format.ts'
 import type { Db } from '../store/db.ts'
 import { type Breakage } from './breakage.ts'
 import { capabilitiesOf, dependentsOf, providersOf, type Dependent, type Provider } from './capability-query.ts'
@@ -14,7 +14,11 @@ import { capabilitiesOf, dependentsOf, providersOf, type Dependent, type Provide
  * @param ids records of the distribution
  * @returns by id, one package that needs it and its requirement
  */
-export async function neededAmong(db: Db, offered: Offered, ids: readonly number[]): Promise<Map<number, Breakage>> {
+export async function neededAmong(
+  db: Db,
+  offered: Placed<Matching>,
+  ids: readonly number[],
+): Promise<Map<number, Breakage>> {
   const gone = new Set(ids)
   const needed = new Map<number, Breakage>()
   // What stays has requirements too, so it may need another one.
@@ -28,7 +32,11 @@ export async function neededAmong(db: Db, offered: Offered, ids: readonly number
   }
 }
 
-async function unmetWithout(db: Db, offered: Offered, gone: ReadonlySet<number>): Promise<Map<number, Breakage>> {
+async function unmetWithout(
+  db: Db,
+  offered: Placed<Matching>,
+  gone: ReadonlySet<number>,
+): Promise<Map<number, Breakage>> {
   const found = new Map<number, Breakage>()
   const names = await capabilitiesOf(db, [...gone])
   for (let after = 0; ;) {
@@ -44,7 +52,7 @@ async function unmetWithout(db: Db, offered: Offered, gone: ReadonlySet<number>)
 
 function addUnmet(
   found: Map<number, Breakage>,
-  { format, distribution }: Offered,
+  { format, distribution }: Placed<Matching>,
   { name, version, arch, requirements }: Dependent,
   providers: ReadonlyMap<string, readonly Provider[]>,
   gone: ReadonlySet<number>,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { verdictOf } from '../domain/decide.ts'
-import type { SignatureVerdict } from '../formats/format.ts'
+import type { SignatureVerdict } from '../formats/intake-format.ts'
 import type { Settings } from '../domain/settings.ts'
 import { signatureStep, type SourceKeys } from './signature.ts'
 import type { Candidate } from './step.ts'

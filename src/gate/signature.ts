@@ -2,7 +2,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import { measure } from '../kernel/digests.ts'
 import { fsyncPath, removeFile } from '../kernel/files.ts'
-import type { Signers, SignatureVerdict } from '../formats/format.ts'
+import type { SignatureVerdict, Signers } from '../formats/intake-format.ts'
 import type { PipelineResult } from '../domain/status.ts'
 import type { Candidate, Step, StepResult } from './step.ts'
 

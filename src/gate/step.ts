@@ -3,7 +3,7 @@ import type { Digests, Distribution, PackageFacts } from '../domain/package.ts'
 import type { Seen } from '../domain/evidence.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { CheckKey, Coverage } from '../domain/status.ts'
-import type { PackageFormat } from '../formats/format.ts'
+import type { IntakeFormat } from '../formats/intake-format.ts'
 
 /** A file of our own in staging, received completely and flushed. */
 export interface Staged {
@@ -14,7 +14,7 @@ export interface Staged {
 
 /** A staged file whose format and facts are known. */
 export interface Candidate extends Staged {
-  format: PackageFormat
+  format: IntakeFormat
   distribution: Distribution
   facts: PackageFacts
   filename: string

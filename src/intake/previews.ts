@@ -2,7 +2,7 @@
 import { additionBreaks, breakageWarning, removalBreaks, type Breakage } from '../gate/breakage.ts'
 import { createOffersOf, missingIn, type OffersOf } from '../gate/dependencies.ts'
 import { isProblem, type Problem } from '../domain/problem.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Placed } from '../formats/intake-format.ts'
 import type { Db } from '../store/db.ts'
 import { comparedOffers } from '../store/records/served-query.ts'
 import type { PackageStatus } from '../domain/status.ts'
@@ -109,7 +109,7 @@ function orProblem(error: unknown): Problem {
 }
 
 /** @param ids of the records that would be copied together */
-async function previewCopies(db: Db, to: Offered, ids: readonly number[]) {
+async function previewCopies(db: Db, to: Placed, ids: readonly number[]) {
   const rows = await recordsOf(db, ids)
   if (rows.length === 0) return { packages: [], ...previewOf([], []) }
   // What vanishes meanwhile is left to the promotion itself.

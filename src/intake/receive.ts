@@ -1,6 +1,6 @@
 // Receives a source into staging: counts and hashes its bytes on the way, and leaves nothing behind on failure.
 import { Problem } from '../domain/problem.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Placed } from '../formats/intake-format.ts'
 import type { Staged } from '../gate/step.ts'
 import { createDigests } from '../kernel/digests.ts'
 import { createFile, fsyncPath, removeFile } from '../kernel/files.ts'
@@ -18,7 +18,7 @@ export interface Reception {
 /** @param path where the file goes; it may exist after a failure */
 export function createReception(registry: FormatRegistry, path: string, maxBytes: number): Reception {
   let codename: string | null = null
-  let offered: Offered | null = null
+  let offered: Placed | null = null
   let staged: Staged | null = null
   return {
     codename: () => codename,

@@ -4,7 +4,7 @@ import { readKeys } from 'openpgp'
 import { sql } from 'kysely'
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { TaskKind, TaskProgress } from '../domain/tasks.ts'
-import type { Offered, PackageFormat } from '../formats/format.ts'
+import type { IntakeFormat, Placed } from '../formats/intake-format.ts'
 import { signedCopy, type SignatureDeps } from '../gate/signature.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { removeFile } from '../kernel/files.ts'
@@ -35,8 +35,8 @@ export interface SignAgainDeps extends Pick<SignatureDeps, 'signers' | 'clock' |
   staging: Pick<Staging, 'identify' | 'discard'>
   manifests: Pick<Manifests, 'write'>
   publisher: Pick<Publisher, 'converge'>
-  formats: readonly PackageFormat[]
-  find(codename: string): Offered | null
+  formats: readonly IntakeFormat[]
+  find(codename: string): Placed | null
   onError(error: unknown): void
 }
 
@@ -202,7 +202,7 @@ async function replaceFile(
 async function isSignedWell(
   pool: Pool,
   file: FileId,
-  isSignedWhole: NonNullable<Offered['format']['isSignedWhole']>,
+  isSignedWhole: NonNullable<Placed['format']['isSignedWhole']>,
 ): Promise<boolean> {
   const bytes = await pool.open(file, 'pool')
   if (!bytes) throw new Problem('not_found', 'its bytes are gone')

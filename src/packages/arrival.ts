@@ -2,7 +2,7 @@
 import type { Origin } from '../domain/audit.ts'
 import type { Scopes } from '../domain/scopes.ts'
 import type { Coverage, CveStatus, HeldReason, PackageStatus, PipelineKey, PipelineResult } from '../domain/status.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Placed } from '../formats/intake-format.ts'
 import type { Staged, StepEvent, ValidationStep } from '../gate/step.ts'
 
 /** Who brings files, and in which way. */
@@ -57,7 +57,7 @@ export interface Delivery {
 
 /** A source that was received completely. */
 export interface Arrival extends Staged, Delivered {
-  offered: Offered
+  offered: Placed
 }
 
 /** The body of an upload's answer. */

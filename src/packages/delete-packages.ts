@@ -2,7 +2,7 @@
 import type { Origin } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Placed } from '../formats/intake-format.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { deleteRecords, type ChooseRecords } from './records/delete-records.ts'
@@ -22,7 +22,7 @@ export interface DeletePackagesDeps {
   manifests: Pick<Manifests, 'key'>
   pendingDeletions: Pick<PendingDeletions, 'run'>
   checkpoint: Checkpoint
-  offeredOf(row: Pick<PackageRow, 'distribution'>): Offered
+  offeredOf(row: Pick<PackageRow, 'distribution'>): Placed
   onError(error: unknown): void
 }
 

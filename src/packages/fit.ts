@@ -3,7 +3,7 @@ import type { PackageFacts } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 import { refused } from '../formats/catalog.ts'
 import { archsOf } from '../formats/architectures.ts'
-import type { Offered, PackageFormat } from '../formats/format.ts'
+import type { IntakeFormat, Placed } from '../formats/intake-format.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Candidate } from '../gate/step.ts'
 import type { Listing } from './arrival.ts'
@@ -12,7 +12,7 @@ import type { Listing } from './arrival.ts'
 const NEUTRAL_WORDS = ['all', 'any', 'noarch']
 
 /** @throws Problem('arch_mismatch'), or 'invalid_package' for what the distribution's package manager would not install */
-export function requireFitting(facts: PackageFacts, { format, distribution }: Offered): void {
+export function requireFitting(facts: PackageFacts, { format, distribution }: Placed): void {
   const taken = archsOf(format, distribution)
   if (!taken.includes(facts.arch)) {
     const advice = NEUTRAL_WORDS.includes(facts.arch) ? `; write ${format.neutralArchs.join(' or ')}` : ''
@@ -32,7 +32,7 @@ export function requireFitting(facts: PackageFacts, { format, distribution }: Of
  */
 export function requireListed(
   { name, version, arch }: PackageFacts,
-  { neutralArchs }: Pick<PackageFormat, 'neutralArchs'>,
+  { neutralArchs }: Pick<IntakeFormat, 'neutralArchs'>,
   listed: Listing,
 ): void {
   const fits = arch === listed.arch || neutralArchs.includes(arch)
@@ -71,7 +71,7 @@ export async function requireSigned(
  * @throws Problem('duplicate_conflict')
  */
 export function refuseTakenPath(
-  { format, distribution, filename, sha256, arch }: Offered & Pick<PackageRow, 'filename' | 'sha256' | 'arch'>,
+  { format, distribution, filename, sha256, arch }: Placed & Pick<PackageRow, 'filename' | 'sha256' | 'arch'>,
   namesakes: readonly PackageRow[],
 ): void {
   const paths = new Set(format.packagePaths({ filename, sha256, arch }, distribution))

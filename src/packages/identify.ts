@@ -2,7 +2,8 @@
 import { readPiece } from '../formats/archive/file-range.ts'
 import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Offered, PackageFormat } from '../formats/format.ts'
+import type { Offered } from '../formats/format.ts'
+import type { IntakeFormat, Placed } from '../formats/intake-format.ts'
 import { unknownDistribution } from '../formats/unknown-distribution.ts'
 import { sql } from 'kysely'
 import { createBatches } from '../kernel/batches.ts'
@@ -16,7 +17,7 @@ const HEAD_BYTES = 4096
 const LOOKED_UP = 50
 
 export interface FormatRegistry {
-  recognize(head: Uint8Array): PackageFormat | null
+  recognize(head: Uint8Array): IntakeFormat | null
   find(codename: string): Offered | null
   /** all that can be named, active or not */
   readonly distributions: readonly Distribution[]
@@ -39,7 +40,7 @@ export function openDistribution(registry: FormatRegistry, codename: string): Of
 export async function identify(
   registry: Pick<FormatRegistry, 'recognize'>,
   staged: Staged,
-  { format: wanted, distribution }: Offered,
+  { format: wanted, distribution }: Placed,
 ): Promise<Candidate> {
   const { codename } = distribution
   if (staged.sizeBytes === 0) throw new Problem('invalid_package', 'the file is empty')

@@ -1,7 +1,7 @@
 // Makes new records visible: their manifests and, if the gate let them pass, the index. Those that cannot be are deleted again.
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { StepEvent } from '../gate/step.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Placed } from '../formats/intake-format.ts'
 import { allEnded } from '../kernel/all-ended.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { isStorageFull } from '../kernel/files.ts'
@@ -33,7 +33,7 @@ export function createPublishRecords(deps: {
   async function deleteUnpublished(rows: readonly PackageRow[], cause: unknown): Promise<never> {
     const ids = rows.map((row) => row.id)
     await deleteRecords(deps.db, deps.audit, ids, {
-      offeredOf: (record) => deps.registry.find(record.distribution) as Offered,
+      offeredOf: (record) => deps.registry.find(record.distribution) as Placed,
       manifestKey: manifests.key,
       auditOf: (row) => ({
         ...namesOf(row),

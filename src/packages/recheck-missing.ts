@@ -5,7 +5,7 @@ import { verdictOf, type Policy } from '../domain/decide.ts'
 import { asStep } from '../gate/gate.ts'
 import type { ValidationStep } from '../gate/step.ts'
 import { createOffersOf, missingIn, seenMissing } from '../gate/dependencies.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Matching, Placed } from '../formats/intake-format.ts'
 import { lockDistributions } from './records/lock-order.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
@@ -19,7 +19,7 @@ const TOGETHER = 50
  * verdict `missing` are updated where less is missing now; other verdicts of the gate stay.
  * @returns how many records changed
  */
-export async function recheckMissing(db: Db, policy: Policy, target: Offered, since: Date): Promise<number> {
+export async function recheckMissing(db: Db, policy: Policy, target: Placed<Matching>, since: Date): Promise<number> {
   const { rows } = await sql<{ id: number }>`select id from packages
     where deps_missing <> '[]'::jsonb and status in ('published', 'pending_review')
       and distribution = ${target.distribution.codename} and imported_at >= ${since}::timestamptz order by id`.execute(

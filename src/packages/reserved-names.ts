@@ -2,7 +2,7 @@
 import type { FormatId, PackageFacts } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 import { reservedName, type Claims, type Reservation } from '../domain/reservations.ts'
-import type { PackageFormat } from '../formats/format.ts'
+import type { IntakeFormat } from '../formats/intake-format.ts'
 import { createKeyedShared } from '../kernel/shared.ts'
 import type { Db } from '../store/db.ts'
 import { reservationsOf } from '../store/reservations.ts'
@@ -15,7 +15,7 @@ export type Stated = Pick<PackageFacts, 'name' | 'provides' | 'requirements'>
  * @param sourceId the import source that it comes from; null for an upload
  * @throws Problem('name_reserved')
  */
-export type RequireUnreserved = (format: PackageFormat, facts: Stated, sourceId: number | null) => Promise<void>
+export type RequireUnreserved = (format: IntakeFormat, facts: Stated, sourceId: number | null) => Promise<void>
 
 /** Packages that come at the same time share a query. */
 export function createRequireUnreserved(db: Db): RequireUnreserved {
@@ -27,7 +27,7 @@ export function createRequireUnreserved(db: Db): RequireUnreserved {
 }
 
 /** The names that the package has, or takes the place of. */
-export function claimsOf(format: PackageFormat, { name, provides, requirements }: Stated): Claims {
+export function claimsOf(format: IntakeFormat, { name, provides, requirements }: Stated): Claims {
   const replacing = format.installation.excludesByName ?? []
   const replaces = requirements
     .filter(({ kind }) => replacing.includes(kind))
@@ -37,7 +37,7 @@ export function claimsOf(format: PackageFormat, { name, provides, requirements }
 
 export function reservedProblem(
   reservations: readonly Reservation[],
-  format: PackageFormat,
+  format: IntakeFormat,
   stated: Stated,
   sourceId: number | null,
 ): Problem | null {

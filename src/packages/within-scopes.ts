@@ -1,11 +1,11 @@
 // Holds what a token brings to its scopes: by its name, and by the names of packages that clients would install it for.
 import { matchesGlob } from '../domain/glob.ts'
 import { refused, requireAllInside, type Scopes } from '../domain/scopes.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Placed } from '../formats/intake-format.ts'
 import { claimsOf, type Stated } from './reserved-names.ts'
 
 /** @throws Problem('forbidden') */
-export function requireWithin(scopes: Scopes, { distribution, format }: Offered, facts: Stated): void {
+export function requireWithin(scopes: Scopes, { distribution, format }: Placed, facts: Stated): void {
   const { name, provides, replaces } = claimsOf(format, facts)
   requireAllInside(scopes, [{ distribution: distribution.codename, format: format.id, name }])
   const allowed = scopes.names

@@ -7,7 +7,7 @@ import { factsToMatch, type PackageFacts } from '../domain/package.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Placed } from '../formats/intake-format.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { PendingDeletions } from '../packages/records/pending-deletions.ts'
 import type { AuditLog } from '../audit/log.ts'
@@ -37,7 +37,7 @@ export interface ReviewDeps {
    */
   engines: readonly string[]
   settings(): Settings
-  offered(codename: string): Offered
+  offered(codename: string): Placed
   onError(error: unknown): void
 }
 

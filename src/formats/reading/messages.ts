@@ -2,7 +2,7 @@
 import type { Distribution } from '../../domain/package.ts'
 import type { Message } from '../readers/messages.ts'
 import type { ReadOptions } from '../ecosystem.ts'
-import type { PackedPackage, SignatureVerdict } from '../format.ts'
+import type { PackedPackage, SignatureVerdict } from '../intake-format.ts'
 
 export type Request =
   | { kind: 'read'; format: string; path: string; options: ReadOptions }

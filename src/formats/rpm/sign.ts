@@ -1,7 +1,7 @@
 // Signs an rpm: writes a new signature header before the unchanged main header and payload.
 import { open, type FileHandle } from 'node:fs/promises'
 import { fileRange } from '../archive/file-range.ts'
-import type { Signers } from '../format.ts'
+import type { Signers } from '../intake-format.ts'
 import { coversPayload } from './digests.ts'
 import { INTRO_BYTES, TYPE, type Header, type HeaderEntry } from './header.ts'
 import { aligned, formatOf, LEAD_BYTES, readRpmLayout, type RpmLayout } from './open.ts'

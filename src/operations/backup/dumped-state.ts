@@ -1,5 +1,4 @@
 // What a dump says of the files beside it: read from the dump itself, so that both are of one moment.
-import type { FormatId } from '../../domain/package.ts'
 import type { DumpedFile, DumpedState } from './contents.ts'
 import { readDump, type Dump } from './database/read-dump.ts'
 

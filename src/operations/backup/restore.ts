@@ -2,7 +2,6 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { sql } from 'kysely'
-import type { FormatId } from '../../domain/package.ts'
 import { isProblem, Problem } from '../../domain/problem.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { createFile, ensureDirectory, ensurePrivateDirectory, exists, fsyncPath } from '../../kernel/files.ts'

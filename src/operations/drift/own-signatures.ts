@@ -1,7 +1,8 @@
 // Checks signatures with the repository's own public keys.
 import { createVerify } from 'node:crypto'
 import { isProblem } from '../../domain/problem.ts'
-import type { OwnSignatures, Signers } from '../../formats/format.ts'
+import type { OwnSignatures } from '../../formats/format.ts'
+import type { Signers } from '../../formats/intake-format.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { ReaderPool } from '../../formats/readers/pool.ts'
 import { createVerifier } from '../../upstream/verifier.ts'

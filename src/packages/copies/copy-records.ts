@@ -8,7 +8,7 @@ import type { Settings } from '../../domain/settings.ts'
 import { Problem } from '../../domain/problem.ts'
 import { unpackFacts } from '../../domain/packed-facts.ts'
 import { isRefused } from '../../domain/transitions.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { missingIn, seenMissing } from '../../gate/dependencies.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { renderNew } from '../records/entries.ts'
@@ -55,8 +55,8 @@ export interface Copied {
 export async function copyRecords(
   deps: CopyDeps,
   ids: readonly number[],
-  from: Offered,
-  to: Offered,
+  from: Placed,
+  to: Placed,
   meta: CopyMeta,
 ): Promise<Copied[]> {
   const { db } = deps
@@ -129,7 +129,7 @@ export function requirePublished({ name, version, arch, distribution, status, se
 async function sortOut(
   tx: Db,
   sources: readonly PackageRow[],
-  to: Offered,
+  to: Placed,
 ): Promise<{ fresh: PackageRow[]; present: PackageRow[] }> {
   const { codename } = to.distribution
   const digests = [...new Set(sources.flatMap((row) => [row.sha256, row.received_sha256]))]
@@ -183,8 +183,8 @@ const COPY: Subject = { ...ARRIVING, isCopy: true }
 async function inputOf(
   { db, clock, pool, settings, evidenceThere }: CopyDeps,
   source: PackageRow,
-  from: Offered,
-  to: Offered,
+  from: Placed,
+  to: Placed,
   meta: CopyMeta,
 ): Promise<Input> {
   requirePublished(source)

@@ -4,7 +4,7 @@ import type { Origin } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { Problem } from '../../domain/problem.ts'
 import { unknownDistribution } from '../../formats/unknown-distribution.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import type { Bus } from '../../kernel/bus.ts'
 import type { Db } from '../../store/db.ts'
 import { headRows, recordsOf } from '../../store/records/artifact-query.ts'
@@ -56,7 +56,7 @@ export function openPair(
   registry: FormatRegistry,
   fromCodename: string,
   toCodename: string,
-): { from: Offered; to: Offered } {
+): { from: Placed; to: Placed } {
   const from = registry.find(fromCodename)
   if (!from) throw unknownDistribution(fromCodename, registry.distributions, 'unknown_distribution')
   const to = openDistribution(registry, toCodename)
@@ -70,7 +70,7 @@ export function openPair(
 }
 
 /** @returns ids @throws Problem('not_found') when there is no such package, 'not_published' when none of them is published */
-export async function choosePromoted(db: Db, request: PromotionRequest, { format }: Offered): Promise<number[]> {
+export async function choosePromoted(db: Db, request: PromotionRequest, { format }: Placed): Promise<number[]> {
   const { package: name, version, arch, from_dist: distribution } = request
   const selector = { name, version, distribution, arch }
   const heads = await headRows(db, selector)

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Finding } from '../../domain/finding.ts'
 import type { Capability, Distribution, Requirement } from '../../domain/package.ts'
 import { unsatisfied } from '../../formats/dependencies.ts'
-import type { Offered, PackageFormat } from '../../formats/format.ts'
+import type { IntakeFormat, Placed } from '../../formats/intake-format.ts'
 import { filesAmong } from '../../domain/packed-facts.ts'
 import type { Provider } from '../../gate/capability-query.ts'
 import { createPacer } from '../../kernel/pacer.ts'
@@ -29,7 +29,7 @@ const FINDINGS = 500
 
 export interface ContentsDeps {
   db: Db
-  find(codename: string): Offered | null
+  find(codename: string): Placed | null
   /** components of other ecosystems found inside these records, by record id */
   embedded?(rows: readonly InventoryRow[]): Promise<ReadonlyMap<number, readonly EmbeddedComponent[]>>
 }
@@ -201,7 +201,7 @@ async function needsOf(deps: ContentsDeps, subject: SbomEntry): Promise<{ provid
   }
 }
 
-function stubOf(requirement: Requirement, row: InventoryRow, offered: Offered): Stub {
+function stubOf(requirement: Requirement, row: InventoryRow, offered: Placed): Stub {
   const { name, text } = namedIn(requirement)
   const ref = `${encodeURIComponent(row.distribution)}?${encodeURIComponent(text)}`
   const purl = name === null ? null : purlOf({ name, version: null, arch: null }, offered)
@@ -250,8 +250,8 @@ async function* vulnerabilitiesOf(db: Db, entries: readonly SbomEntry[]): AsyncG
   }
 }
 
-function formatOf(deps: ContentsDeps, row: InventoryRow): PackageFormat {
-  return (deps.find(row.distribution) as { format: PackageFormat }).format
+function formatOf(deps: ContentsDeps, row: InventoryRow): IntakeFormat {
+  return (deps.find(row.distribution) as { format: IntakeFormat }).format
 }
 
 function namesOf(entry: SbomEntry, provider: Provider): Named {

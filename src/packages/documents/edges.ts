@@ -4,7 +4,7 @@ import type { Requirement } from '../../domain/package.ts'
 import { reachOf } from '../../formats/architectures.ts'
 import { satisfies } from '../../formats/dependencies.ts'
 import type { VersionScheme } from '../../formats/ecosystem.ts'
-import type { PackageFormat } from '../../formats/format.ts'
+import type { IntakeFormat } from '../../formats/intake-format.ts'
 import { providersNamed, type Provider } from '../../gate/capability-query.ts'
 import type { Db } from '../../store/db.ts'
 import { requirementCounts, requirementsOf } from '../records/inventory-query.ts'
@@ -26,7 +26,7 @@ const SLICE = 500
 export async function edgesOf(
   db: Db,
   entries: readonly SbomEntry[],
-  formatOf: (entry: SbomEntry) => PackageFormat,
+  formatOf: (entry: SbomEntry) => IntakeFormat,
 ): Promise<Map<number, Edges>> {
   const edges = new Map<number, Edges>()
   for (const codename of new Set(entries.map(({ row }) => row.distribution))) {
@@ -82,7 +82,7 @@ async function solve(
   { row, distribution }: SbomEntry,
   requirements: readonly Requirement[],
   offers: ReadonlyMap<string, readonly Provider[]>,
-  format: PackageFormat,
+  format: IntakeFormat,
 ): Promise<Edges> {
   const { versions } = format
   const reach = reachOf(row, format, distribution)

@@ -1,7 +1,7 @@
 // One record of the repository with its identifiers in documents.
 import { createHash } from 'node:crypto'
 import type { Distribution } from '../../domain/package.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import type { Pace } from '../../kernel/pacer.ts'
 import type { InventoryRow } from '../records/inventory-query.ts'
 import { embeddedPurlOf, purlOf, type EmbeddedComponent } from './purl.ts'
@@ -35,7 +35,7 @@ export function spdxIdOf(name: string, ref: string): string {
 
 export async function entryOf(
   row: InventoryRow,
-  offered: Offered,
+  offered: Placed,
   embedded: readonly EmbeddedComponent[],
   pace: Pace,
 ): Promise<SbomEntry> {

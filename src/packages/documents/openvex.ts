@@ -1,5 +1,5 @@
 // OpenVEX 0.2.0 (https://github.com/openvex/spec): review decisions as statements that scanners read.
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { decisionPages, inventoryRows, type InventoryRow } from '../records/inventory-query.ts'
 import type { DecisionRow } from '../../store/tables.ts'
 import type { Db } from '../../store/db.ts'
@@ -12,7 +12,7 @@ const PAGE = 100
 
 export interface OpenVexDeps {
   db: Db
-  find(codename: string): Offered | null
+  find(codename: string): Placed | null
 }
 
 /**
@@ -55,7 +55,7 @@ export function openvex(
   )
 }
 
-function statement(decision: DecisionRow, vulnerability: string, row: InventoryRow, offered: Offered) {
+function statement(decision: DecisionRow, vulnerability: string, row: InventoryRow, offered: Placed) {
   const purl = purlOf(row, offered)
   return {
     vulnerability: { name: vulnerability },

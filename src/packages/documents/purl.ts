@@ -1,6 +1,6 @@
 // Package URLs of records and of their components. Pure.
 import { formatPackageUrl, splitEpoch, splitScannerDistro } from '../../domain/purl.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 
 /** The parts of a record that its package URL contains. */
 export interface Named {
@@ -16,7 +16,7 @@ export interface Named {
  * version. `upstream` is the source package if its name differs: distributions publish advisories under it, and scanners
  * use it.
  */
-export function purlOf(pkg: Named, { distribution, format }: Offered): string {
+export function purlOf(pkg: Named, { distribution, format }: Placed): string {
   const rules = format.purl
   const { system, release } = splitScannerDistro(distribution)
   const { vendor, id } = rules.systems?.[system] ?? { vendor: system, id: system }

@@ -9,7 +9,7 @@ import {
 import { invalidField, Problem } from '../../domain/problem.ts'
 import type { TaskContext, TaskKind } from '../../domain/tasks.ts'
 import { archsIn } from '../../formats/architectures.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { withChecker, type Checker } from '../../formats/installation/checker.ts'
 import type { Selector } from '../../formats/installation/messages.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
@@ -64,14 +64,14 @@ export interface Installability {
 export interface InstallabilityDeps {
   db: Db
   clock: Clock
-  find(codename: string): Offered | null
+  find(codename: string): Placed | null
 }
 
 export function createInstallability({ db, clock, find }: InstallabilityDeps): Installability {
   // A universe of Debian 12 takes 400 MB.
   const alone = createSemaphore(1)
 
-  function known(codename: string): Offered {
+  function known(codename: string): Placed {
     const offered = find(codename)
     if (!offered) throw new Problem('not_found', `there is no distribution ${codename.slice(0, 100)}`)
     return offered
@@ -80,7 +80,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
   /** Gives the thread what clients of an architecture see: packages for it and for all, and those of catalogs. */
   async function fill(
     checker: Checker,
-    { format, distribution }: Offered,
+    { format, distribution }: Placed,
     architecture: string,
     sources: readonly CatalogSource[],
     signal?: AbortSignal,

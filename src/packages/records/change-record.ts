@@ -13,7 +13,7 @@ import { recordsOf } from '../../store/records/artifact-query.ts'
 import { storeFindings } from './findings.ts'
 import type { PackageRow, PackagesTable, ReviewsTable } from '../../store/tables.ts'
 import { refreshArtifact } from './artifacts.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { lockAndAdvance } from './distribution-row.ts'
 import { renderEntries, type Rendered } from './entries.ts'
 import { lockDistributions } from './lock-order.ts'
@@ -73,7 +73,7 @@ export async function changeRecord(
   audit: AuditLog,
   before: PackageRow,
   change: Change,
-  { format, distribution }: Offered,
+  { format, distribution }: Placed,
 ): Promise<Changed> {
   const transition = transitionOf(before.status, change.event)
   if (!transition || transition.to === 'absent') throw notUnderReview(before)

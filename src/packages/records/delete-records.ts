@@ -3,7 +3,7 @@ import type { AuditEvent } from '../../domain/audit.ts'
 import { GRACE_MS } from '../../domain/grace.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { PackageStatus } from '../../domain/status.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -27,7 +27,7 @@ export async function deleteRecords(
   audit: AuditLog,
   ids: readonly number[],
   deps: {
-    offeredOf(row: PackageRow): Offered
+    offeredOf(row: PackageRow): Placed
     manifestKey(row: PackageRow): string
     auditOf(row: PackageRow): AuditEvent
     choose?: ChooseRecords

@@ -2,7 +2,7 @@
 import { sql, type Insertable } from 'kysely'
 import type { PackageFacts } from '../../domain/package.ts'
 import { unpackFacts } from '../../domain/packed-facts.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import type { Db } from '../../store/db.ts'
 import type { StreamEntry } from '../../store/records/entry-pieces.ts'
 import type { BlobRow, BlobsTable, PackageRow } from '../../store/tables.ts'
@@ -26,7 +26,7 @@ const LARGE_BYTES = 256 * 1024
 export function renderEntries(
   row: Row,
   blob: File & { facts: PackageFacts; files: Uint8Array },
-  { format, distribution }: Offered,
+  { format, distribution }: Placed,
 ): StreamEntry[] {
   return Object.entries(format.entry({ ...fileOf(row, blob), facts: unpackFacts(blob) }, distribution))
 }
@@ -36,7 +36,7 @@ export async function renderNew(
   row: Row,
   blob: Insertable<BlobsTable>,
   facts: PackageFacts,
-  { format, distribution }: Offered,
+  { format, distribution }: Placed,
 ): Promise<StreamEntry[]> {
   const file = fileOf(row, blob)
   const isLarge = blob.facts.length + blob.files.byteLength > LARGE_BYTES
@@ -55,7 +55,7 @@ export async function renderNew(
 export async function renderAhead(
   db: Db,
   row: Row & Pick<PackageRow, 'sha256'>,
-  { format, distribution }: Offered,
+  { format, distribution }: Placed,
 ): Promise<Rendered | null> {
   if (!format.entryInReader) return null
   const blob = await db

@@ -4,7 +4,7 @@ import type { AuditEvent } from '../../domain/audit.ts'
 import type { Seen } from '../../domain/evidence.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { PackageStatus } from '../../domain/status.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { asError } from '../../kernel/errors.ts'
 import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
@@ -43,7 +43,7 @@ export interface NewRecord {
 export async function insertRecords(
   db: Db,
   audit: AuditLog,
-  offered: Offered,
+  offered: Placed,
   inputs: readonly NewRecord[],
 ): Promise<(PackageRow | Error)[]> {
   const failures = await Promise.all(inputs.map(({ ensureBytes }) => ensured(ensureBytes).then(() => null, asError)))
@@ -55,7 +55,7 @@ export async function insertRecords(
 async function insertReady(
   db: Db,
   audit: AuditLog,
-  offered: Offered,
+  offered: Placed,
   ready: readonly NewRecord[],
 ): Promise<(PackageRow | Error)[]> {
   if (ready.length === 0) return []
@@ -91,7 +91,7 @@ export function belongsToOneRecord(error: unknown): boolean {
 export async function insertTogether(
   tx: Db,
   audit: AuditLog,
-  { format, distribution }: Offered,
+  { format, distribution }: Placed,
   ready: readonly NewRecord[],
   seen: SeenRemovals,
 ): Promise<PackageRow[]> {

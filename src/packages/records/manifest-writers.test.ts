@@ -5,7 +5,7 @@ import type { KyselyPlugin } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createPublishingHouse, type PublishingHouse } from '../../publish/publisher.fixture.ts'
-import type { Signers } from '../../formats/format.ts'
+import type { Signers } from '../../formats/intake-format.ts'
 import type { Database } from '../../store/db.ts'
 import { createManifests } from './manifests.ts'
 

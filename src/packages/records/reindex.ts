@@ -7,7 +7,7 @@ import type { Db } from '../../store/db.ts'
 import type { Manifest, Manifests } from './manifests.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import { restoreRecord } from './restore-record.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 
 export interface ReindexResult {
   packages_indexed: number
@@ -23,7 +23,7 @@ export interface ReindexDeps {
   pool: Pool
   publisher: { rebuild(codename: string): Promise<void>; recover(): Promise<string[]> }
   checkpoint: Checkpoint
-  find(codename: string): Offered | null
+  find(codename: string): Placed | null
 }
 
 /** The place of a manifest: manifests are read in the order of first publication. */

@@ -1,7 +1,7 @@
 // The transaction that restores a record from its manifest.
 import { sql, type Insertable } from 'kysely'
 import type { Distribution } from '../../domain/package.ts'
-import type { PackageFormat } from '../../formats/format.ts'
+import type { IntakeFormat } from '../../formats/intake-format.ts'
 import type { Db } from '../../store/db.ts'
 import { transaction } from '../../store/transaction.ts'
 import { insertBlobs } from '../../store/files/placement.ts'
@@ -25,7 +25,7 @@ import { offer } from './offering.ts'
 export async function restoreRecord(
   db: Db,
   manifest: Manifest,
-  { format, distribution }: { format: PackageFormat; distribution: Distribution },
+  { format, distribution }: { format: IntakeFormat; distribution: Distribution },
   stands: (tx: Db) => Promise<boolean>,
 ): Promise<boolean> {
   const { record, review, offer: offered } = manifest

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as openpgp from 'openpgp'
-import type { Signers } from '../../formats/format.ts'
+import type { Signers } from '../../formats/intake-format.ts'
 import { ifMissing, replaceFile } from '../../kernel/files.ts'
 import { StartError } from '../../kernel/start-error.ts'
 import { createSignatureCheck, readPublicKeys, type SignatureCheck } from './audit-keys.ts'

@@ -9,7 +9,6 @@ import type { Clock } from '../../kernel/clock.ts'
 import { placeBytes } from './placement.ts'
 import type { Db } from '../db.ts'
 import type { Paths } from '../paths.ts'
-import type { FormatId } from '../../domain/package.ts'
 import type { FileId, Pool } from './pool.ts'
 
 /** A process without a heartbeat for this long is dead. */
