@@ -260,7 +260,7 @@ it('a package that is scanned before advisories about it come into force, and st
   const about = { id: 'SA-raced', ecosystem: 'AlmaLinux:9', package: 'raced', fixed: null, cve: 'CVE-2026-2003' }
   await writeAdvisories(directory, [{ ...about, severity: 'critical' }])
   const body = new FormData()
-  body.set('file', new Blob([rpm]), 'raced.rpm')
+  body.set('file', new Blob([new Uint8Array(rpm)]), 'raced.rpm')
   body.set('distribution', 'almalinux9')
   const { body: events } = await fetch(`${service.api}/api/v1/upload/stream`, {
     ...{ method: 'POST', body },
