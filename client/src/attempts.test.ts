@@ -42,7 +42,7 @@ test.each([
   expect(retryAfterOf(new Headers({ 'retry-after': text }), Date.UTC(2026, 10, 23, 10))).toBe(ms)
 })
 
-test('what a rate limit tells one request holds all, until the signal ends it', async () => {
+test('a rate limit that one request meets holds back all of them, until the signal ends the wait', async () => {
   const pace = createPace(() => 0)
   expect(await pace.ready()).toBe(true)
   pace.hold(60_000)

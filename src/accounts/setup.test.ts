@@ -47,7 +47,7 @@ test('the first admin is created once and is logged in', async () => {
   )
 })
 
-test('of parallel calls, seeding included, exactly one creates an admin', async () => {
+test('exactly one of several parallel calls, seeding included, creates an admin', async () => {
   const other = await otherProcess(database)
   const second = await createAccounts(other.db)
   const passwordHash = await bcrypt.hash(GOOD, 4)

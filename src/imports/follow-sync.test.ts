@@ -20,7 +20,7 @@ function tasksWith(end: object | null, cancel: () => Promise<void> = async () =>
   return { tasks: tasks as unknown as SyncTasks, cancelled }
 }
 
-test('returns the sync when it has ended, after its lines', async () => {
+test('a sync that is followed is returned when it has ended, after its lines', async () => {
   const { tasks, cancelled } = tasksWith({ id: 7, state: 'failed' })
   const lines: string[] = []
   const ended = await followSync(tasks, 7, new AbortController(), ({ message }) => lines.push(message))

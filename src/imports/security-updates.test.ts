@@ -56,7 +56,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-test('what is offered is compared, also while it is under review and after the sync', async () => {
+test('security updates are compared with offered packages, also under review and after the sync', async () => {
   const nginx = await offer({ name: 'nginx', status: 'pending_review', served: true })
   await insertRecord(database.db, { name: 'openssl', status: 'pending_review' })
   expect(await findSecurityUpdates(database.db, SOURCE, deb, new Date(++now))).toBe(1)

@@ -82,6 +82,6 @@ test('a failure of the second reading gives the room back', async () => {
   await room.read(source(100).read)
 })
 
-test('what remains of a package with a record has no lists', () => {
+test('a package whose record is stored keeps no lists in memory', () => {
   expect(withoutLists(candidate(1000)).facts).toMatchObject({ name: 'a', files: [], requirements: [], provides: [] })
 })

@@ -170,7 +170,7 @@ test('a held file is signed again and stays held', async () => {
   expect(await house.db.selectFrom('offers').select('sha256').execute()).toEqual([])
 })
 
-test('what is signed well, by others, or not at all keeps its bytes, and a second run changes nothing', async () => {
+test('a file that is signed well, by others, or not at all keeps its bytes, and a second run changes nothing', async () => {
   const others = await openKeys(join(house.paths.root, 'others'), house.clock.now())
   const kept = [
     await stored(await signedWith(site.signers, { name: 'new' })),

@@ -14,14 +14,14 @@ it.each([1, 30, 1500])('ends after %i ms', async (ms) => {
   expect(performance.now() - began).toBeGreaterThanOrEqual(ms - 2)
 })
 
-it('does not end once it was called off', async () => {
+it('a time limit that was called off does not end the work', async () => {
   const late: string[] = []
   limitTime(20, () => late.push('called off'))()
   await new Promise<void>((resolve) => limitTime(40, resolve))
   expect(late).toEqual([])
 })
 
-it('counts an answer that came while the process was frozen longer than the limit', async () => {
+it('a time limit counts an answer that came while the process was frozen for longer', async () => {
   const server = createServer((socket) => socket.end('answer')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket: Socket = connect((server.address() as AddressInfo).port, '127.0.0.1')

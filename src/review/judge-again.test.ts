@@ -138,7 +138,7 @@ async function runTask() {
   return { ...(await judgeAgainKind(deps()).run(context)), lines }
 }
 
-test('what every step lets pass now is published by the task, and by a rescan, and that is audited', async () => {
+test('a package that every step lets pass now is published by the task and by a rescan, and that is audited', async () => {
   await held('one')
   await held('two')
   expect(await runTask()).toMatchObject({ published: 2, held: 0, failed: 0 })
@@ -224,7 +224,7 @@ test.each<[string, Partial<Record<PipelineKey, StepResult>>]>([
   expect(audited).toEqual([])
 })
 
-test('what is held for another reason, or somebody decided about, is left to people', async () => {
+test('a package that is held for another reason, or that somebody decided about, is left to people', async () => {
   await held('reviewed', { antivirus: 'error' }, 'cve_review')
   const waiting = await held('waiting')
   await insertDecision(database.db, waiting, {
@@ -240,7 +240,7 @@ test('what is held for another reason, or somebody decided about, is left to peo
   expect((await stateOf('free')).status).toBe('published')
 })
 
-test('when it cannot be published, it is held as before', async () => {
+test('a package that cannot be published is held as before', async () => {
   await held('one')
   publishFails = true
   expect(await runTask()).toMatchObject({ published: 0, failed: 1 })

@@ -134,7 +134,7 @@ test('the copy is in the pool before the record names it, and nothing is left in
   expect(audited).toEqual(['RESCAN'])
 })
 
-test('when the change cannot be recorded, the record keeps its file and the copy is removed', async () => {
+test('the record keeps its file and the copy is removed when the change cannot be recorded', async () => {
   auditFails = true
   await expect(rescan(deps(), { name: 'one' }, systemActor('system'))).rejects.toThrow('database gone')
   const after = await database.db.selectFrom('records').selectAll().executeTakeFirstOrThrow()

@@ -34,7 +34,7 @@ async function machine(aheadMs: number) {
   }
 }
 
-test('tells the time of the database, and by how much the machine is off', async () => {
+test('the clock gives the time of the database, and by how much the machine is off', async () => {
   const { clock, error, pass } = await machine(120_000)
   pass(7_000)
   expect([error(), clock.offsetMs()]).toEqual([0, 120_000])

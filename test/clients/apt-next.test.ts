@@ -63,11 +63,11 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-it('is apt 3', async () => {
+it('this apt is version 3', async () => {
   expect((await apt('--version')).output).toMatch(/^apt 3\./)
 })
 
-it('updates, installs, and upgrades after the next publish', async () => {
+it('apt 3 updates, installs, and upgrades after the next publish', async () => {
   await upload('1.0-1')
   expect(await apt('update')).toEqual({ status: 0, output: expect.any(String) })
   expect(await apt('install', 'next-sample')).toMatchObject({ status: 0 })
@@ -76,7 +76,7 @@ it('updates, installs, and upgrades after the next publish', async () => {
   expect((await apt('upgrade')).output).toContain('next-sample (2.0-1)')
 })
 
-it('refuses an index that was changed in transit', async () => {
+it('apt 3 refuses an index that was changed in transit', async () => {
   const proxy = await startTamperingProxy(service.apt)
   proxy.tamper((path, body) =>
     path.endsWith('InRelease')

@@ -34,7 +34,7 @@ const first = loadedBy(entry)
 const styles = [...first].flatMap((name) => manifest[name]?.css ?? [])
 const pages = Object.keys(manifest).filter((name) => name.startsWith('src/pages/'))
 
-test('what every visit loads first', () => {
+test('the first load of every visit is below its budget', () => {
   expect(weigh(scripts(first))).toBeLessThanOrEqual(BUDGET.firstScripts)
   expect(weigh(styles)).toBeLessThanOrEqual(BUDGET.styles)
   expect(styles.length).toBeGreaterThan(0)
@@ -45,7 +45,7 @@ test('what every visit loads first', () => {
   expect(1 + requests.length).toBeLessThanOrEqual(BUDGET.firstRequests)
 })
 
-test('what each page adds, shared parts included', () => {
+test('each page adds less than its budget, shared parts included', () => {
   expect(pages.length).toBeGreaterThan(20)
   const heavy = pages.flatMap((name) => {
     const added = weigh(scripts([...loadedBy(name)].filter((one) => !first.has(one))))

@@ -314,7 +314,7 @@ test('no order of promotions and decisions serves what its source did not serve 
   )
 })
 
-test('of concurrent decisions exactly one succeeds, and the others answer 409', async () => {
+test('exactly one of several concurrent decisions succeeds, and the others answer 409', async () => {
   Object.assign(world, { severities: ['High'], infected: false, data: true })
   for (let round = 0; round < 6; round++) {
     const name = `disputed-${round}`

@@ -74,7 +74,7 @@ test('old versions are unpublished, except those that another package needs', as
   expect(await ofTool()).toEqual(['tool 2:0.1', 'tool-data 2.0', 'uses-tool 2.0'])
 })
 
-test('only admins run it', async () => {
+test('only admins run retention', async () => {
   const { status } = await gate.call('POST', '/settings/run-retention', { as: gate.people.maintainer.token })
   expect(status).toBe(403)
 })

@@ -67,7 +67,7 @@ test.each([
   if (!version) expect(body).toMatchObject({ deleted: total })
 })
 
-test('without a filter a deletion takes all that is shown', async () => {
+test('a deletion without a filter takes all records that are shown', async () => {
   expect((await dry('')).body.deleted).toBe((await shown()).versions_total)
 })
 

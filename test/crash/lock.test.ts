@@ -30,7 +30,7 @@ const CHILD = `
   }
 `
 
-it('lets one process at a time own the directory, while lock files of dead processes appear', async () => {
+it('one process at a time owns the directory, while lock files of dead processes appear', async () => {
   const base = await mkdtemp(join(tmpdir(), 'gatehouse-race-'))
   const directory = join(base, 'db')
   const children = Array.from({ length: PROCESSES }, () =>

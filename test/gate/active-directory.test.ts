@@ -70,7 +70,7 @@ test.each<[string, Partial<Settings['ldap']>]>([
   await database.db.deleteFrom('users').execute()
 })
 
-test('who is outside the group of the filter, disabled, deleted, or must change the password does not log in', async () => {
+test('a person who is outside the group of the filter, disabled, deleted, or must change the password does not log in', async () => {
   const outside = directoryWith({
     user_filter: `(&(sAMAccountName={username})(memberOf:1.2.840.113556.1.4.1941:=${ADMINS}))`,
   })

@@ -146,7 +146,7 @@ it('requests through nginx are in two logs and count once, with the address of t
   expect((await stats()).logs.every((log: { unreadable: number }) => log.unreadable === 0)).toBe(true)
 })
 
-it('who downloaded it is in the review queue and in the details, for auditors and not for readers', async () => {
+it('the downloads of a package are in the review queue and in the details, for auditors and not for readers', async () => {
   const body = JSON.stringify([{ cveID: 'CVE-2026-3002' }])
   const signature = createHmac('sha256', 'another-secret-of-the-test-suites-0123').update(body).digest('hex')
   const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }

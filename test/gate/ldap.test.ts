@@ -185,7 +185,7 @@ test('people log in with the role of their group; without the directory local ac
   await at.close()
 })
 
-test('who is deleted or disabled in the directory is gone, and groups of groups count where the settings say so', async () => {
+test('a person who is deleted or disabled in the directory is gone, and groups of groups count where the settings say so', async () => {
   slapd.modify(`dn: uid=carl,ou=people,${BASE}
 changetype: add
 objectClass: inetOrgPerson

@@ -88,7 +88,7 @@ it('plans what the selection needs, and names what only another source has', asy
   ])
 })
 
-it('brings it, and ends well although something is in another source', async () => {
+it('a mirror brings dependencies, and ends well although one is in another source', async () => {
   const mirror = await call('PUT', `/import/mirror/sources/${id}`, SELECTION)
   expect(mirror.selection).toMatchObject({ with_dependencies: true })
   const { job, lines } = await run()
@@ -100,7 +100,7 @@ it('brings it, and ends well although something is in another source', async () 
   expect((await run()).job).toMatchObject({ total: 0, unresolved: 0, withdrawn: 0 })
 })
 
-it('brings what a new version needs, and newer versions of what it brought, and removes what these replace', async () => {
+it('a mirror brings dependencies of a new version, and newer versions of earlier ones, and removes those that they replace', async () => {
   await apt.offer([
     sample('web', '2.0-1', 'lib (>= 1), here, zlib-new'),
     sample('lib', '1.1-1', 'lib-data'),
@@ -113,7 +113,7 @@ it('brings what a new version needs, and newer versions of what it brought, and 
   expect((await run()).job).toMatchObject({ added: 0, total: 0, withdrawn: 0 })
 })
 
-it('keeps what is withdrawn and still needed, until nothing needs it', async () => {
+it('a mirror keeps a withdrawn package until nothing needs it', async () => {
   await upload('tool', '1.0-1', 'lib')
   await apt.offer([sample('web', '3.0-1', 'here')])
   const { job, lines } = await run()

@@ -61,7 +61,7 @@ async function anna() {
   }
 }
 
-test('who is gone is suspended by the job, with sessions and tokens, and comes back with the entry', async () => {
+test('the job suspends a person who left the directory, with sessions and tokens, and lifts that when the entry is back', async () => {
   const { roles } = await anna()
   expect(await roles()).toEqual(['admin', 'admin'])
   await at.audited()

@@ -96,7 +96,7 @@ test('a limit per principal counts anonymous callers by address', async () => {
     )
 })
 
-test('while the shared windows work they decide, and without them the replica goes on from what it has counted', async () => {
+test('shared windows decide while they work; without them the replica goes on from its own counts', async () => {
   let answer: number | null = 0
   const buckets: string[] = []
   const limiter = createRateLimiter(createClock(), 1, {

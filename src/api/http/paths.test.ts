@@ -39,7 +39,7 @@ test('a template has one parameter of several segments', () => {
   expect(routerPath('/a/{b}')).toEqual({ url: '/a/:b' })
 })
 
-test('of several templates the one with most literal segments counts', () => {
+test('the template with most literal segments wins', () => {
   const templates = ['/a/{x+}', '/a/{x+}/b/{y}', '/a/{x+}/b/c', '/a/{r}/{x+}']
   expect([...templates].sort(byLiterals)).toEqual(['/a/{x+}/b/c', '/a/{x+}/b/{y}', '/a/{r}/{x+}', '/a/{x+}'])
 })

@@ -50,7 +50,7 @@ test('an upload that was refused before its package was read has a subject', () 
   expect(messageOf(named, 'UPLOAD_FAILED').text).toBe('curl 8.1 in noble: was not accepted (why)')
 })
 
-test('what is left out of the outbox is what no event is made of', async ({ onTestFinished }) => {
+test('the outbox skips exactly the entries that make no event', async ({ onTestFinished }) => {
   const database = await createTestDatabase()
   onTestFinished(() => database.close())
   const actions =

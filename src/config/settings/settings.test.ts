@@ -93,7 +93,7 @@ test('parallel changes are applied in the order of the calls', async () => {
   )
 })
 
-test('what changes nothing leaves revision and file alone', async () => {
+test('a patch that changes nothing leaves revision and file alone', async () => {
   const settings = await loaded()
   await settings.patch({ sync: { hour: 5 } }, 'ann')
   const before = await readFile(path, 'utf8')

@@ -7,7 +7,7 @@ const declare = (declaration: Partial<Declaration>) =>
 const withFile = (...distributions: unknown[]) => declare({ names: ['noble'], file: { distributions } })
 const ACME = { codename: 'acme-stable', format: 'deb', scanner_distro: 'debian:12' }
 
-test('without any variable it is the default list, as the formats have it', () => {
+test('the default list of distributions is that of the formats', () => {
   const { distributions, faults } = declare({})
   expect(faults).toEqual([])
   expect(distributions).toEqual(formats.flatMap((format) => format.distributions))

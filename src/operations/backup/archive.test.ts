@@ -55,7 +55,7 @@ async function archiveOf(items: readonly Item[]): Promise<string> {
 
 const DUMP = { name: `${TOP}/postgres.dump`, content: 'PGDMP' }
 
-test('what is written is read back, with its modes and whatever long names', async () => {
+test('files are read back from an archive with their modes and long names', async () => {
   const long = `manifests/jammy/l/${'x'.repeat(200)}.json`
   const contents: Record<string, [string | Buffer, number]> = {
     'postgres.dump': ['PGDMP', 0o600],

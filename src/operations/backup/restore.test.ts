@@ -173,7 +173,7 @@ test('secrets that the key of this system does not open stop a restore before it
   expect(await modesBelow(without.reposDir)).toMatchObject({ 'settings.json': '600' })
 })
 
-test('what is no archive is named, and a database that is not empty is noticed before the archive is read', async () => {
+test('a file that is no archive is named, and a database that is not empty is noticed before the archive is read', async () => {
   const none = await restore('none', [join(directory, 'absent.tar.gz')])
   expect([none.code, none.text]).toEqual([1, `there is no archive ${join(directory, 'absent.tar.gz')}`])
   await writeFile(join(directory, 'notes.txt'), 'some notes')

@@ -172,7 +172,7 @@ test('alerts name overdue reviews, deadlines, held packages and missing dependen
   expect(recent[0]).toMatchObject({ package: 'lacking', status: 'published' })
 })
 
-test('what is overdue and what ends soon is counted, not only what is listed', async () => {
+test('counts of overdue reviews and of decisions that end soon are not limited to the listed ones', async () => {
   const dashboard = createdDashboard()
   const row = await insertRecord(db, { name: 'many-exceptions' })
   const before = (await dashboard.stats()).security_review

@@ -51,7 +51,7 @@ test('a user agent is cut after 200 characters', () => {
   expect(parseLine(line({ agent: 'x'.repeat(5000) }))?.agent).toHaveLength(200)
 })
 
-test('what a client sends cannot end its field and begin a line of its own: our own log says what was asked', async () => {
+test('text from a client cannot end its field or begin a line of its own in our log', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'access-'))
   const path = join(directory, 'access-apt.log')
   const clock = { now: () => new Date(AT * 1000) }

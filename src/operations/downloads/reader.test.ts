@@ -62,7 +62,7 @@ test('a download is counted with its package, client and day', async () => {
   expect(stats.per_day.at(-1)).toEqual({ date: '2026-11-23', downloads: 2, bytes: 2234 })
 })
 
-test('without a log there are zeros', async () => {
+test('downloads are zero without a log', async () => {
   await bench.read()
   const stats = await bench.downloads.stats(7)
   expect(stats.summary).toMatchObject({ total_downloads: 0, log_available: false, peak_day: null })
@@ -124,7 +124,7 @@ test('indexes, other sites, packages that are not known and lines of other forma
   expect(bench.warnings).toEqual([])
 })
 
-test('what was read is not read again: by this process, the next one, and two at the same time', async () => {
+test('a line is read once: by this process, the next one, and two at the same time', async () => {
   await put(LOG, { file: hello })
   await bench.read()
   await bench.read()
@@ -283,7 +283,7 @@ test('logs of nginx count from the time on at which they are named, and those of
   expect(await total()).toBe(5)
 })
 
-test('what nginx gives between the choice and the next look at the logs counts', async () => {
+test('downloads that nginx serves between the choice and the next look at the logs count', async () => {
   const access = join(bench.nginx, 'repos.access.log')
   await put(LOG, { file: hello, at: seconds(100) })
   await bench.read()

@@ -159,7 +159,7 @@ test('a directory that is gone is named', async () => {
   expect(await found()).toEqual(['audit missing: its directory, or a file of it, is gone'])
 })
 
-test('what is put right is sound at the next look', async () => {
+test('a file that was repaired is sound in the next scan', async () => {
   await settle()
   await change(dayFile('01'), 'bert', 'eve')
   const [finding] = await found()

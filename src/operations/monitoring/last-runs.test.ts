@@ -9,7 +9,7 @@ afterAll(() => database.close())
 
 const day = (n: number) => new Date(Date.UTC(2026, 10, n))
 
-test('tells of each job how its last run ended, and when the last good one did', async () => {
+test('metrics say how the last run of each job ended, and when the last good one did', async () => {
   const tick = (job: string, n: number, error: string | null, finished_at: Date | null = day(n)) => ({
     ...{ job, due_at: day(n), started_at: day(n), finished_at, error },
   })

@@ -94,7 +94,7 @@ test('a package that has nothing to do with it delays the deletion by one plan',
   expect(await left()).toEqual(['tool 2.0', 'other 1.0'])
 })
 
-test('where packages arrive all the time, old versions stay until the next run, which is told', async () => {
+test('old versions stay until the next run where packages arrive all the time, and the result says so', async () => {
   const { result, lines } = await run((plan) => house.addPackage(CODENAME, `other-${plan}`))
   expect(result).toEqual({ packages: 0, needed: 0, changing: 1 })
   expect(lines).toEqual(['jammy: 1 old versions stay until the next run: packages arrived all the time'])

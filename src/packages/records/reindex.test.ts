@@ -85,13 +85,13 @@ function run(stopAfter = Infinity) {
   )
 }
 
-test('restores every record and publishes the distributions', async () => {
+test('reindexing restores every record and publishes the distributions', async () => {
   await loseRecords()
   expect(await run()).toEqual({ packages_indexed: 5, orphans: 0, missing_files: 0 })
   expect([await names(), rebuilt.sort(), recovered]).toEqual([PACKAGES.toSorted(), ['bookworm', 'jammy'], 0])
 })
 
-test('changes nothing when the database is complete', async () => {
+test('reindexing changes nothing when the database is complete', async () => {
   expect(await run()).toEqual({ packages_indexed: 5, orphans: 0, missing_files: 0 })
   expect([rebuilt, recovered]).toEqual([[], 0])
 })

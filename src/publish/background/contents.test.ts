@@ -35,7 +35,7 @@ test('lines come out in order of their code units, whatever they hold', async ()
   )
 })
 
-test('runs that are merged more than once come out in order', async () => {
+test('chunks that are merged more than once come out in order', async () => {
   // 8,000 lines a run and 128 runs a merge: 1.1 million lines need two levels.
   let seed = 1
   const lines = function* () {

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true }))
 
-it('keeps an index by its digest as long as the newest generation that has it', async () => {
+it('an index is kept by its digest for as long as the newest generation that has it', async () => {
   const distribution = debFormat.distributions[0] as Distribution
   const tree = treeOf(createPaths(root), debFormat, distribution)
   const index = {

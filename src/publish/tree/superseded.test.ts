@@ -49,7 +49,7 @@ test.each([
   expect(NINE.length - gone.length).toBeGreaterThanOrEqual(FEWEST)
 })
 
-test('what the live generation has costs nothing in older ones', () => {
+test('files that the live generation shares cost nothing in older ones', () => {
   const bound = { number: 99, bytes: 70, leastMs: 0 }
   expect(removableGenerations(NINE, NOW, bound, shared, new Map([[100, 1000]]))).toEqual(['r1-', 'r2-'])
 })

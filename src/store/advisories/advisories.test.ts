@@ -310,7 +310,7 @@ test('vulnerable packages are those with the most advisories for every version u
   ])
 })
 
-test('what a build matched that stored no names of findings is matched again, once', async () => {
+test('packages matched by a build that stored no names of findings are matched again, once', async () => {
   const { db } = database!
   await db.updateTable('advisory_state').set({ generation: 5, rematched: 5, rematched_names: 0 }).execute()
   const news = rematchNews(db, advisories)

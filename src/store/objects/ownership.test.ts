@@ -66,7 +66,7 @@ test('a start that ended before the claim did is continued, also with another ad
   expect(await readFile(paths.poolNote, 'utf8')).toContain('s3://other')
 })
 
-test('without a store nothing is written', async () => {
+test('nothing is written without a store', async () => {
   const paths = await makePaths()
   const before = await readdir(paths.root)
   await claimStore(paths, null)

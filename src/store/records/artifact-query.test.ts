@@ -39,7 +39,7 @@ test('a page of packages with megabytes of texts and lists stays small', async (
   expect(JSON.stringify(items).length).toBeLessThan(10_000)
 })
 
-test('of a name with many versions a page lists those that came in last, and counts all', async () => {
+test('a page lists the latest versions of a name that has many, and counts all of them', async () => {
   const { db } = database
   // Each version is there for two architectures.
   await sql`insert into packages (distribution, format, name, version, arch, status, sha256, received_sha256,

@@ -12,7 +12,7 @@ const decision = (more: object) => ({
 const evidence = (status: string, served: boolean, decisions: object[]) =>
   ({ ...where, status, served, decisions }) as never
 
-test('who came too late hears who decided what, when, why, and what clients get', () => {
+test('a reviewer who came too late reads who decided what, when, why, and what clients get', () => {
   expect(meanwhile(evidence('published', true, [decision({})]), NOW)).toBe(
     'Approved by ann, 3 s ago: “not reachable”. Clients get it now.',
   )
