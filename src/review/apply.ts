@@ -21,11 +21,11 @@ export type ApplyDeps = CleanUpDeps & Pick<ReviewDeps, 'db' | 'clock' | 'audit' 
 export interface Applied extends Changed {
   newIds: string[]
   droppedIds: string[]
-  /** why it is under review from now on; empty when the check brought nothing to decide */
+  /** why it is under review from now on; empty when the check found nothing new to decide */
   reasons: ReviewReason[]
 }
 
-/** A file that takes the place of the record's file: a copy with our signature. */
+/** A file that replaces the record's file: a copy with our signature. */
 export interface Replacement {
   blob: Insertable<BlobsTable>
   /** as `Hold.ensure` */
@@ -57,8 +57,8 @@ export function applyFindings(
 }
 
 /**
- * Like `applyFindings`, for what changes findings in another way: a known-exploited flag, a score.
- * @param revise returns the findings as they are now, from those the record has
+ * Like `applyFindings`, for other changes of findings: a known-exploited flag, a score.
+ * @param revise receives the findings of the record and returns the new ones
  */
 export async function reviseFindings(
   deps: ApplyDeps,
@@ -75,7 +75,7 @@ export async function reviseFindings(
       const findings = revise((before.cve_results ?? []) as Finding[])
       const now = deps.clock.now()
       const assessment = assess(before, findings, check, { decisions, policy: deps.settings(), now })
-      // Another rescan may have cleared the record meanwhile, and a person may have published it.
+      // Meanwhile another rescan may have cleared the record, or a person may have published it.
       const isCleared = assessment.kind === 'change' && assessment.event === 'clear'
       if (replacement && isCleared) await replaceFile(tx, before, replacement, seen)
       return record(deps, tx, { before, findings, check, actor, assessment, alongside: isCleared ? set : {} })

@@ -12,14 +12,14 @@ import type { Change } from '../packages/records/change-record.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { sameFindings } from './merge.ts'
 
-/** A check of a stored package after it came in. */
+/** A check of a stored package after its arrival. */
 export interface Check {
   mechanism: Mechanism
-  /** what its steps saw; each replaces what the record says about that step */
+  /** what its steps saw; each result replaces the record's result of that step */
   evidence?: readonly Seen[]
   /** what is kept as evidence; by default the same */
   kept?: readonly Seen[]
-  /** coverage of the components inside, when the check was about them and not about the package itself */
+  /** coverage of the components inside, when the check scanned them and not the package itself */
   components?: Coverage
 }
 
@@ -57,7 +57,7 @@ export type Assessment = { newIds: string[]; droppedIds: string[] } & (
 )
 
 /**
- * @param found what is known now
+ * @param found all findings that are known now
  * @param decisions those in force for the record
  */
 export function assess(
@@ -99,7 +99,7 @@ function scanColumns(
 ) {
   const { steps, coverage } = withVerdicts(before, check, verdicts)
   return {
-    // Each scan speaks for itself: matching the components does not make the package scanned. The counts are of both.
+    // A match of the components does not count as a scan of the package. The counts include both.
     cve_summary: JSON.stringify({
       scanned: check.components ? before.cve_summary?.['scanned'] === true : true,
       components_scanned: check.components
@@ -115,7 +115,7 @@ function scanColumns(
   }
 }
 
-/** The record's results of its steps; each new verdict takes the place of the old one. */
+/** The record's results of its steps; each new verdict replaces the old one of that step. */
 function withVerdicts(before: Assessed, { components }: Check, verdicts: readonly Verdict[]) {
   const steps = [...(before.validation_steps as { name: string }[])]
   const coverage: Record<string, unknown> = {
@@ -161,7 +161,7 @@ function reviewChanges(
   const more = reasons.filter(({ id, reason }) => !known.some((other) => other.id === id && other.reason === reason))
   return {
     set: {
-      // A finding tells a reviewer more than a scan that could not be made.
+      // A finding tells a reviewer more than a scan that failed.
       ...(before.held_reason === 'unscanned' && open.length > 0 ? { held_reason: 'cve_review' } : {}),
       // New findings may be more urgent; they never extend the deadline.
       review_due_at: earlier(before.review_due_at, reviewDueAt(before.review_since ?? now, open, false, policy)),

@@ -1,5 +1,5 @@
-// Which records are looked into, what a failure costs the others, and which records news about libraries concern. What
-// findings do to a record is shown with the real service in test/gate/components.
+// Which records are scanned, what a failure costs the other records, and which records changed library advisories concern.
+// test/gate/components shows with the real service what findings do to a record.
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ let database: Database
 let directory: string
 let readers: ReaderPool
 let errors: unknown[]
-/** stored files by SHA-256; what is missing is nowhere */
+/** stored files by SHA-256; the pool lacks all others */
 let stored: Map<string, string>
 let opened: string[]
 let generation: number
@@ -116,7 +116,7 @@ function scan({ scanning = true, mayWork = true } = {}) {
   return createComponentScan(parts as unknown as ComponentScanDeps)
 }
 
-/** A record whose stored file carries left-pad of that version. */
+/** A record whose stored file contains left-pad of this version. */
 async function carrier(name: string, version = '1.0.0'): Promise<PackageRow> {
   const row = await insertRecord(database.db, { name, files: [MANIFEST] })
   const path = join(directory, `${name}.deb`)

@@ -31,9 +31,9 @@ export interface ComponentScanDeps extends ReviewDeps {
 export interface ComponentReport {
   /** records that were scanned */
   records: number
-  /** of them, those that went back to review */
+  /** of these records, those that went back to review */
   reopened: number
-  /** those that the next run scans again */
+  /** records that the next run scans again */
   failed: number
 }
 
@@ -44,21 +44,21 @@ export interface ComponentNews {
 }
 
 export interface ComponentScan {
-  /** Scans every record that was not scanned yet. Records that arrive meanwhile belong to the next run. */
+  /** Scans every record that was not scanned yet. The next run scans records that arrive meanwhile. */
   catchUp(): Promise<ComponentReport>
   /** Starts such a run in the background, if this process does this work. */
   nudge(): void
-  /** Ids of records with a component that the news are about. */
+  /** Ids of records with a component that these advisories concern. */
   touched(news: ComponentNews): Promise<number[]>
   /** Those of these records that have components. */
   among(ids: readonly number[]): Promise<number[]>
   /** Ids of records that have this vulnerability and components. */
   about(cve: string): Promise<number[]>
-  /** Those of these records (some hundred at most) whose findings a new match would not change. */
+  /** Those of these records (some hundred at most) whose findings a new match would leave the same. */
   unchanged(ids: readonly number[]): Promise<Set<number>>
   /** Matches a record's components again. @returns null when it has none, was not read yet, or is gone */
   match(id: number, mechanism: 'rematch' | 'rescan', actor: Actor): Promise<Applied | null>
-  /** Ends after the current record. */
+  /** Stops after the current record. */
   stop(): Promise<void>
 }
 
@@ -81,7 +81,7 @@ export function createComponentScan(deps: ComponentScanDeps): ComponentScan {
     const report: ComponentReport = { records: 0, reopened: 0, failed: 0 }
     for (let after = 0; ;) {
       const work = await components.work(after, PAGE, !matching())
-      // The list of file names is stored: most packages need not be opened.
+      // Most packages need not be opened, because their list of file names is stored.
       const without = work.filter(({ files }) => files !== null && !unpackFiles(files).some(mayHoldComponent))
       await components.nothingInside(without, deps.clock.now())
       report.records += without.length
@@ -149,7 +149,7 @@ export function createComponentScan(deps: ComponentScanDeps): ComponentScan {
           actor,
         )
         first ??= applied
-        // What is applied last must be matched against the newest advisories.
+        // Only a match against the newest advisories may be the last one applied.
         if (attempt === ATTEMPTS || (await matcher.generation()) === generation)
           return { ...applied, before: first.before }
       }

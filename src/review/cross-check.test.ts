@@ -1,5 +1,5 @@
-// Which packages further scanners look at, how often, and what a scanner that cannot judge costs. What findings do to a
-// record is shown with real scanners in test/gate/grype.
+// Which packages further scanners look at, how often, and what happens when a scanner fails. test/gate/grype shows with
+// real scanners what findings do to a record.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { CveResult, CveScanner } from '../gate/engines/scanner.ts'
 import { findDistribution } from '../formats/index.ts'
@@ -55,7 +55,7 @@ function scanner(
   }
 }
 
-/** As much of the review room as is reached while nothing is found. */
+/** The parts of the review room that run while nothing is found. */
 function crossCheck(scanners: CveScanner[], more: Partial<CrossCheckDeps> = {}) {
   const parts = {
     db: database.db,

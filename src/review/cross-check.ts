@@ -18,7 +18,7 @@ export interface CrossCheckReport {
 }
 
 export interface CrossCheckDeps extends ReviewDeps {
-  /** all but the first */
+  /** all scanners but the first */
   scanners: readonly CveScanner[]
   /** the active distributions */
   distributions: readonly Distribution[]
@@ -28,7 +28,7 @@ export interface CrossCheckDeps extends ReviewDeps {
   generation(): Promise<number>
   /** milliseconds between a publication and its scan */
   delayMs?: number
-  /** milliseconds that a scan under way has when the service stops */
+  /** milliseconds that a running scan may take when the service stops */
   graceMs?: number
 }
 
@@ -40,7 +40,7 @@ export interface CrossCheck {
    * @param signal stops it, like `stop`; the promise then rejects with its reason
    */
   catchUp(signal?: AbortSignal): Promise<CrossCheckReport>
-  /** Ends after the current package, which a scanner that does not answer is given some seconds for. */
+  /** Stops after the current package. A scanner that does not answer gets some seconds. */
   stop(): Promise<void>
 }
 
@@ -158,7 +158,7 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
     }
   }
 
-  /** What is not scanned here because the scanner is down waits for the next `catchUp`. */
+  /** When the scanner is down, packages that were not scanned here wait for the next `catchUp`. */
   async function scanPending(
     scanner: CveScanner,
     about: readonly Published[],
@@ -207,7 +207,7 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
       return await start()
     } finally {
       signal?.removeEventListener('abort', halt)
-      // What was left is no result.
+      // An interrupted run has no result.
       signal?.throwIfAborted()
     }
   }

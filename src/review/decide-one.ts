@@ -42,7 +42,7 @@ const EVENTS: Record<DecisionAction, StatusEvent> = {
 }
 export const REPLACED = 'replaced by a later decision'
 
-/** @param event by default that of the plan's action; `refresh` when the decision replaces another one */
+/** @param event by default the event of the plan's action; `refresh` when the decision replaces another one */
 export async function decideOne(
   deps: DecideDeps,
   tx: Db,
@@ -107,14 +107,14 @@ export async function decideOne(
   return { ...changed, decision, replaced }
 }
 
-/** What a decision would make of a record. */
+/** What a decision would change in a record. */
 export interface Foreseen {
   status: PackageRow['status']
   /** the findings that the decision is about */
   covered: Finding[]
   /** ids of the decisions that it replaces */
   replaced: number[]
-  /** all findings of the record, with what is accepted by then */
+  /** all findings of the record, with those that would be accepted by then */
   findings: Finding[]
 }
 

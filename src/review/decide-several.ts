@@ -11,10 +11,10 @@ import { readPlan, type DecisionBody, type Plan } from './plan.ts'
 import { revertDecisions } from './revert.ts'
 import { cleanUp, publishChanges } from './settle.ts'
 
-/** What became of one package that was named, or would. */
+/** The result for one named package, or its result in a dry run. */
 export interface DecidedItem {
   selector: Looked
-  /** the records it was decided about; empty when it failed */
+  /** the records of the decision; empty when it failed */
   records: {
     distribution: string
     arch: string
@@ -22,7 +22,7 @@ export interface DecidedItem {
     /** whether clients get it by this decision, or lose it */
     effect: 'offers' | 'withdraws' | 'none'
   }[]
-  /** those that were made; empty in a dry run */
+  /** the decisions that were made; empty in a dry run */
   decisions: DecisionRow[]
   problem: Problem | null
 }
@@ -30,7 +30,7 @@ export interface DecidedItem {
 /**
  * Like `decide` for each, with the same reason. A failure does not affect the other items: its item carries the error, and its
  * package stays under review.
- * @param options.dryRun checks all but the publication, changes nothing, and returns what would happen
+ * @param options.dryRun checks everything except the publication, changes nothing, and returns the expected results
  * @throws Problem('validation_error') for the body
  */
 export async function decideSeveral(
@@ -54,7 +54,7 @@ export async function decideSeveral(
         for (const row of held) records.push(await previewOf(deps, row, plan, actor))
         item.records = records
       } else {
-        // The findings of a kernel are 4 MB: they are not kept for all of them.
+        // The findings of a kernel take 4 MB, so they are not kept for all items.
         const decided = (await decideHeld(deps, held, plan, actor)).map(withoutFindings)
         made.push({ item, decided })
         item.records = decided.map(({ before, row }) => recordOf(before, row))
@@ -90,7 +90,7 @@ async function publishIn(
     concerned.flatMap(({ decided }) => decided.filter(isHere)),
   )
   if (failure === null) return
-  // A rejection stays in force although the index could not be changed yet: recovery repeats that.
+  // A rejection stays in force although the index could not be changed yet: recovery tries the publication again.
   if (plan.decision !== 'approve') {
     deps.onError(failure)
     return
@@ -109,7 +109,7 @@ async function publishIn(
   }
 }
 
-/** @throws Problem as `heldBy`, and 'not_under_review' for what was named before */
+/** @throws Problem as `heldBy`, and 'not_under_review' for a record that an earlier item named */
 async function heldOnce(deps: DecideDeps, selector: Looked, seen: Set<number>): Promise<PackageRow[]> {
   const held = await heldBy(deps, selector)
   const again = held.find(({ id }) => seen.has(id))
@@ -133,7 +133,7 @@ function withoutFindings({ before, row, ...rest }: DecidedHere): DecidedHere {
   return { ...rest, before: { ...before, cve_results: null }, row: { ...row, cve_results: null } }
 }
 
-/** Unexpected errors are for the log: the other items are still to be published. */
+/** Logs unexpected errors and does not throw them: the other items must still be published. */
 function problemOf({ onError }: Pick<DecideDeps, 'onError'>, error: unknown): Problem {
   if (isProblem(error)) return error
   if (error instanceof DatabaseAway)

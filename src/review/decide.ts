@@ -15,7 +15,7 @@ import { announce, cleanUp, publishChanges } from './settle.ts'
 
 /** Held records that a person decides about. */
 export interface Looked extends RecordSelector {
-  /** of the bytes that were looked at; a package of that name may have been replaced since */
+  /** of the bytes that the person looked at; a package of that name may have been replaced since */
   sha256?: string | undefined
 }
 
@@ -33,14 +33,14 @@ export async function decide(deps: DecideDeps, selector: Looked, body: DecisionB
   if (failure !== null && plan.decision === 'approve') throw await revertDecisions(deps, decided, actor, failure)
   await cleanUp(deps, decided)
   announceDecided(deps, decided)
-  // A rejection stays in force although the index could not be changed yet: recovery repeats that.
+  // A rejection stays in force although the index could not be changed yet: recovery tries the publication again.
   if (failure !== null) throw failure
   return decided
 }
 
 /** The held records that one decision covers. @throws Problem('not_found', 'not_under_review', 'ambiguous', 'bytes_changed') */
 export async function heldBy({ db }: Pick<DecideDeps, 'db'>, selector: Looked): Promise<PackageRow[]> {
-  // With findings, which `requireAlike` compares: a version has at most one record per distribution and architecture.
+  // With findings, because `requireAlike` compares them: a version has at most one record per distribution and architecture.
   const rows = await matchingRecords(db, selector).selectAll().execute()
   const newest = rows.at(-1)
   if (!newest) throw noSuchPackage(selector)

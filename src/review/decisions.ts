@@ -60,8 +60,8 @@ const EXCHANGEABLE: Record<DecisionAction, readonly DecisionAction[]> = {
 }
 
 /**
- * Replaces a decision in force by one with another justification or deadline. A change of the package's status needs a
- * new decision instead.
+ * Replaces a decision in force by one with another justification or deadline. To change the package's status, a new
+ * decision is needed.
  * @throws Problem('not_found'), 'not_under_review' when the decision is not in force, 'validation_error', 'self_approval'
  */
 export async function replaceDecision(
@@ -112,7 +112,7 @@ export async function revokeDecision(
 }
 
 /**
- * Marks a decision as resolved: what it asked for was done. This ends only an awaited upgrade; an approval keeps its
+ * Marks a decision as resolved: its request was fulfilled. This ends only an awaited upgrade; an approval keeps its
  * package published until it is revoked.
  */
 export async function resolveDecision(

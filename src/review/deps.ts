@@ -1,4 +1,4 @@
-// What the review room needs from others, and what its files share. Each function names the part of it that it uses.
+// The dependencies of the review room, and what its files share. Each function names the part that it uses.
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -73,9 +73,9 @@ export function noSuchPackage({ name, version, distribution, arch }: RecordSelec
   )
 }
 
-/** Columns of a record that is not under review. */
+/** Values for a record that is not under review. */
 export const NOT_HELD = { held_reason: null, review_due_at: null } as const
-/** Its review, which is over. */
+/** Values for its review, which has ended. */
 export const NO_REVIEW = {
   review_origin: null,
   review_since: null,
@@ -83,7 +83,7 @@ export const NO_REVIEW = {
   review_reasons: null,
 } as const
 
-/** The part of a package's facts that advisories are matched by, from its row. */
+/** The facts of a package by which advisories are matched, taken from its row. */
 export function factsOf(
   row: Pick<PackageRow, 'format' | 'name' | 'version' | 'arch' | 'source_package' | 'source_version'>,
 ): PackageFacts {

@@ -1,4 +1,4 @@
-// Runs the steps of the gate on a stored file again, until one sees a cause for quarantine.
+// Runs the steps of the gate on a stored file again, until one finds a cause for quarantine.
 import { dirname } from 'node:path'
 import { causeLeft } from '../domain/decide.ts'
 import type { Seen } from '../domain/evidence.ts'
@@ -9,15 +9,15 @@ import type { PackageRow } from '../store/tables.ts'
 import type { ReviewDeps } from './deps.ts'
 
 export interface Inspection {
-  /** what the steps saw; the signature is among it when nothing before refuses the file */
+  /** what the steps saw; includes the signature unless an earlier step refuses the file */
   evidence: readonly Seen[]
   /** dependencies that are not published; null when that step was not reached */
   missing: string[] | null
-  /** a copy with our signature, which takes the place of the stored file; its owner removes it */
+  /** a copy with our signature, to replace the stored file; the caller removes it */
   signed: Candidate | null
 }
 
-/** A step, with what the policy says of what it saw. */
+/** Runs a step and adds the policy's verdict on its evidence. */
 export type RunStep = (key: PipelineKey, on: Candidate) => Promise<StepResult & { verdict: Verdict }>
 
 /** @param cve the verdict of today's vulnerability scan; null when the scan could not judge */
@@ -33,7 +33,7 @@ export async function inspect(
   await ensureDirectory(dirname(path), 0o700)
   try {
     const stored = { format: row.format, sha256: row.sha256, filename: row.filename }
-    // Without its bytes a package cannot be served.
+    // A package without its bytes cannot be served.
     if (!(await pool.copyTo(stored, path))) return NOTHING
     return await runSteps(row, { ...candidate, path }, cve, run)
   } finally {
@@ -44,7 +44,7 @@ export async function inspect(
 async function runSteps(row: PackageRow, file: Candidate, cve: Verdict | null, run: RunStep): Promise<Inspection> {
   const antivirus = await run('antivirus', file)
   const { result } = antivirus.verdict
-  // The record keeps what it says of an infection until a scan finds the file clean.
+  // An infected record keeps its antivirus result until a scan finds the file clean.
   const isEvidence = row.pipeline['antivirus'] !== 'infected' || result === 'clean' || result === 'infected'
   const evidence: Seen[] = isEvidence ? [{ ...antivirus.seen, check: 'antivirus' }] : []
   if (causeLeft(row, [antivirus.verdict, ...(cve ? [cve] : [])])) return { ...NOTHING, evidence }

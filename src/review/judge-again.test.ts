@@ -1,4 +1,4 @@
-// What was held only because a scanner was missing is judged as on its arrival, once the scanner is there.
+// Packages held only because a scanner was missing are judged as on arrival, once the scanner is there.
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

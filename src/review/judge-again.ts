@@ -1,5 +1,5 @@
-// Judges again what was held only because a scanner was missing: what every step lets pass now is published, as it would
-// have been on its arrival.
+// Judges packages again that were held only because a scanner was missing. Those that every step passes now are published,
+// as they would have been on arrival.
 import { sql } from 'kysely'
 import { decide, isHeldUnscanned } from '../domain/decide.ts'
 import type { Seen } from '../domain/evidence.ts'
@@ -37,11 +37,11 @@ export interface Scanned {
 }
 
 /**
- * Runs the steps that follow the vulnerability scan. What passes all is published; what one holds is held for that reason;
- * an infected or blocked package is quarantined.
- * @returns `missing`: a scanner is missing still; `left`: a person or another check came first, or has to come. Nothing has
- * changed then
- * @throws what the publisher reports: the record is held as before
+ * Runs the steps that follow the vulnerability scan. A package that passes all of them is published; one that a step holds
+ * stays held for that reason; an infected or blocked one is quarantined.
+ * @returns `missing`: a scanner is still missing; `left`: a person or another check acted first, or has to act. In both cases
+ * nothing has changed
+ * @throws the publisher's error: the record is held as before
  */
 export async function judgeAgain(
   deps: JudgeDeps,
@@ -49,11 +49,11 @@ export async function judgeAgain(
   { candidate, run, cve }: Scanned,
   actor: Actor,
 ): Promise<Applied | 'missing' | 'left'> {
-  // Somebody waits for an upgrade, say.
+  // Somebody waits for an upgrade, for example.
   const standing = (await activeDecisions(deps.db, [row.id])).get(row.id) ?? []
   if (standing.length > 0) return 'left'
   const inspection = await inspect(deps, row, candidate, cve.verdict, run)
-  // Its file was signed when it came in. Where the settings ask for another signature now, a person decides.
+  // The file was signed on arrival. Where the settings require another signature now, a person decides.
   if (inspection.signed) await removeFile(inspection.signed.path)
   const checks: Seen[] = [{ ...cve.seen, check: 'cve_scan' }, ...inspection.evidence]
   const { event, heldReason, verdicts } = decide(
@@ -64,11 +64,11 @@ export async function judgeAgain(
     deps.clock.now(),
   )
   const malware = verdicts.find(({ check }) => check === 'antivirus')
-  // A scan that was switched off since is none.
+  // A scan that was switched off since counts as missing.
   if (malware && malware.result !== row.pipeline['antivirus'] && ['error', 'skipped'].includes(malware.result))
     return 'missing'
   if (event !== 'quarantine' && malware?.result === 'error') return 'missing'
-  // Without a malware scan its bytes are missing: the drift scan reports that.
+  // Without a malware result the package's bytes are missing: the drift scan reports that.
   if (inspection.signed || !malware) return 'left'
   const isPassed = event === 'pass'
   const rendered = isPassed ? await renderAhead(deps.db, row, deps.offered(row.distribution)) : null
@@ -148,7 +148,7 @@ function publishedSteps(set: { validation_steps?: unknown }): string {
   return JSON.stringify([...steps.filter(({ name }) => name !== step.name), step])
 }
 
-/** It was not published, so the record is held as before. */
+/** Holds the record as before, because it was not published. */
 async function holdAgain(deps: JudgeDeps, { before, row }: Changed, actor: Actor): Promise<void> {
   const undone = await transaction(deps.db, async (tx) => {
     const now = await lockIfThere(tx, row.id)
@@ -166,14 +166,14 @@ async function holdAgain(deps: JudgeDeps, { before, row }: Changed, actor: Actor
     }
     return [await changeRecord(tx, deps.audit, now, change, deps.offered(row.distribution))]
   })
-  // Whatever fails here is done by the next recovery.
+  // Recovery repeats what fails here.
   await publishChanges(deps, undone)
   await cleanUp(deps, undone)
 }
 
 /**
- * Judges all of them again, in the order of their arrival. It ends early when a scanner is missing still. What only a limit
- * of a scanner held (`limited`) is left to people and to rescans: the next scan would say the same.
+ * Judges all of them again, in the order of arrival. Ends early when a scanner is still missing. Packages held only by a limit
+ * of a scanner (`limited`) are left to people and to rescans: the next scan would have the same result.
  */
 export function judgeAgainKind(deps: JudgeDeps): TaskKind {
   return {
@@ -220,14 +220,14 @@ async function judgeStored(deps: JudgeDeps, row: PackageRow, run: RunStep): Prom
   const candidate = await storedCandidate(deps, row)
   const cve = await run('cve_scan', candidate)
   if (cve.verdict.result === 'error') return 'missing'
-  // Without advisories for the distribution; others may have them.
+  // There are no advisories for this distribution; other distributions may have some.
   if (!SCANNED.includes(cve.verdict.result)) return 'held'
   const judged = await judgeAgain(deps, row, { candidate, run, cve }, systemActor('scheduler'))
   if (judged === 'missing') return judged
   return judged !== 'left' && judged.row.status === 'published' ? 'published' : 'held'
 }
 
-/** The next one of which a scan could not be made at all, because of a scanner and not because of the package. */
+/** The next package whose scan failed because of a scanner and not because of the package. */
 async function nextHeld(db: Db, after: number): Promise<PackageRow | null> {
   const { rows } = await sql<{ id: number }>`select id from packages
     where status = 'pending_review' and held_reason = 'unscanned' and id > ${after}::bigint

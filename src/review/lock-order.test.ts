@@ -1,5 +1,5 @@
-// Transactions on records of several distributions, while others insert into these: none waits for one that waits for it.
-// Runs on PGlite, where they take turns, and on PostgreSQL where TEST_DATABASE_URL names a server.
+// Transactions on records of several distributions, while others insert into these: they never wait for each other in a circle.
+// Runs on PGlite, where transactions take turns, and on PostgreSQL where TEST_DATABASE_URL names a server.
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ import { quarantine } from './quarantine.ts'
 import { revertDecisions } from './revert.ts'
 
 const NOW = new Date('2026-03-01T12:00:00.000Z')
-/** In the order in which they are locked. */
+/** In locking order. */
 const CODENAMES = ['jammy', 'noble'] as const
 const offeredOf = (codename: string) => findDistribution(codename)!
 
@@ -95,7 +95,7 @@ function newRecord(distribution: string, version: string, status: PackageStatus)
   }
 }
 
-/** In a transaction that is not run again: what ends it is seen. */
+/** In a transaction without retries, so that its error is seen. */
 async function insert(distribution: string, version: string, status: PackageStatus): Promise<void> {
   const record = newRecord(distribution, version, status)
   await database.db
@@ -112,7 +112,7 @@ async function lockAwaited(db: Db): Promise<void> {
   }
 }
 
-/** Both records, and what is done with them. */
+/** Each change, and the records it is about. */
 const CHANGES: [string, PackageStatus, string, () => Promise<unknown>][] = [
   ['a quarantine', 'published', 'QUARANTINE', () => quarantine(deps(), { name: 'x' }, null, systemActor('system'))],
   ['a decision', 'pending_review', 'SECURITY_DECISION', () => approve()],
@@ -146,7 +146,7 @@ test.each(CHANGES)(
     onAudit = async (event) => {
       if (event.action !== action) return
       onAudit = async () => {}
-      // The upload has all the locks that it can have by now.
+      // By now the upload has all the locks that it can get.
       uploaded = insert('noble', '2.0', 'published')
       if (database.engine === 'postgres') await lockAwaited(database.db)
     }

@@ -1,4 +1,4 @@
-// What a package's findings are after one more engine, or the same one again, has looked. Pure.
+// Merges the findings of one engine's new scan into a package's findings. Pure.
 import { aliasesAmong } from '../domain/advisory-id.ts'
 import type { Found } from '../domain/evidence.ts'
 import type { Finding } from '../domain/finding.ts'
@@ -17,8 +17,9 @@ export interface EngineFindings {
 }
 
 /**
- * The engine speaks for itself only: what others found stays, what it alone had found and finds no more goes.
- * @param engines those that exist, in the order of their word's weight; findings of others go too
+ * An engine's scan changes only its own findings: findings of other engines stay, and a finding that only this engine had
+ * reported is dropped when it no longer reports it.
+ * @param engines the existing engines, the most trusted first; findings of all others are dropped
  * @param now ISO time
  */
 export function mergeFindings(
@@ -32,7 +33,7 @@ export function mergeFindings(
     finding?.sources.filter((source) => source !== seen.engine && engines.includes(source)) ?? []
   const found = seen.findings.map((raw): Found => {
     const then = before.get(raw.id)
-    // Whoever speaks for it now is judged by the policy of now.
+    // A finding reported again is judged by the current policy.
     const {
       components: _,
       action: _then,
@@ -44,13 +45,13 @@ export function mergeFindings(
     return {
       ...said,
       ...(components ? { components } : {}),
-      // Enrichment comes from elsewhere: an engine that does not know of it does not take it back.
+      // Enrichment comes from elsewhere: an engine that does not know it does not remove it.
       epss: raw.epss ?? then?.epss ?? null,
       epss_percent: raw.epss_percent ?? then?.epss_percent ?? null,
       epss_label: raw.epss_label ?? then?.epss_label ?? null,
       in_kev: raw.in_kev || (then?.in_kev ?? false),
       sources: [...new Set([...others(then), ...raw.sources, seen.engine])].sort(),
-      // Which engine knew which name is not kept: those of others stay while one of them still finds it.
+      // No row says which engine knew which alias: older aliases stay while another engine still reports the finding.
       aliases: aliasesAmong(raw.id, [
         ...(raw.aliases ?? []),
         ...(others(then).length > 0 ? (then?.aliases ?? []) : []),
@@ -72,8 +73,8 @@ export function mergeFindings(
 
 /**
  * Whether an earlier report of a finding stays. When engines report one vulnerability for the package and for a library
- * inside it, the higher severity wins, regardless of the order of scans. When they report it for the same thing, the engine that
- * comes first in `engines` wins.
+ * inside it, the higher severity wins, regardless of the order of scans. When they report it for the same thing, the earlier
+ * engine in `engines` wins.
  */
 function outweighs(
   then: Finding,
@@ -89,7 +90,7 @@ function outweighs(
   return others.some((other) => engines.indexOf(other) < engines.indexOf(engine))
 }
 
-/** Whether two lists say the same, whatever order their keys are in. */
+/** Whether two lists are equal, regardless of the order of their keys. */
 export function sameFindings(a: readonly Finding[], b: readonly Finding[]): boolean {
   if (a.length !== b.length) return false
   const texts = new Map(a.map((finding) => [finding.id, canonicalJson(finding)]))

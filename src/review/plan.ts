@@ -37,7 +37,7 @@ const DECISION_OF: Record<DecisionAction, Plan['decision']> = {
 export function readPlan(body: DecisionBody): Plan {
   const justification = body.justification.trim()
   if (justification.length === 0) throw invalidField('justification', 'is required')
-  // A space of no width, or a dot, explains nothing to who asks later.
+  // A zero-width space or a dot explains nothing to later readers.
   if (!/[\p{L}\p{N}]/u.test(justification)) throw invalidField('justification', 'has neither a letter nor a digit')
   if (justification.length > MAX_JUSTIFICATION)
     throw invalidField('justification', `is longer than ${MAX_JUSTIFICATION} characters`)

@@ -11,7 +11,7 @@ import { eventBase, NO_REVIEW, NOT_HELD, noSuchPackage, type Actor, type ReviewD
 import { announce, cleanUp, publishChanges, type CleanUpDeps } from './settle.ts'
 
 /**
- * Quarantines every matching record that can be, and returns when clients see none of them.
+ * Quarantines every matching record that can be quarantined, and returns when clients see none of them.
  * @throws Problem('not_found', 'not_under_review' when all of them are quarantined or rejected, 'publication_failed')
  */
 export async function quarantine(

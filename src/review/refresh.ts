@@ -1,4 +1,4 @@
-// New vulnerability data, and the self-test of the scanners that follows.
+// Imports new vulnerability data, and runs the self-test of the scanners afterwards.
 import type { Log } from '../kernel/log.ts'
 import type { Canaries } from '../gate/engines/canaries/canaries.ts'
 import type { Enrichment } from '../gate/engines/enrich/enrichment.ts'
@@ -19,7 +19,7 @@ export interface Refresh {
   /** whether any list has an address: a closed network has none */
   readonly hasLists: boolean
   /**
-   * Updates exploit-prediction scores and the list of known-exploited vulnerabilities, and the packages they concern.
+   * Updates exploit-prediction scores and the list of known-exploited vulnerabilities, then the packages that have them.
    * @param signal ends it between two packages
    */
   lists(progress?: Progress, force?: boolean, signal?: AbortSignal): Promise<UpdateOutcome>
@@ -38,7 +38,7 @@ export function createRefresh(
   },
 ): Refresh {
   const { log, advisoryData, enrichment, canaries } = deps
-  /** The process before may have ended between its update of the lists and the last package. */
+  /** False at start: the previous process may have ended after its update of the lists, before the last package. */
   let isRevised = false
 
   async function selfTest() {

@@ -1,4 +1,4 @@
-// Which packages a change of the advisories is matched for, and where an interrupted run continues.
+// Which packages are matched after a change of the advisories, and where an interrupted run continues.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import type { Seen } from '../domain/evidence.ts'
@@ -74,7 +74,7 @@ function rematch() {
   return { isDue, behind, changed: () => changed(task) }
 }
 
-/** The task of each run. A run that follows continues from the cursor of the one before. */
+/** The task of each run. A later run continues from the cursor of the previous one. */
 const task: TaskProgress = {
   get cursor() {
     return cursor
@@ -84,7 +84,7 @@ const task: TaskProgress = {
   },
   async save(saved) {
     stop.signal.throwIfAborted()
-    // As the database stores it.
+    // As the database would store it.
     cursor = JSON.parse(JSON.stringify(saved)) as Json
   },
   line: () => {},
@@ -118,7 +118,7 @@ test('advisories of another ecosystem match nothing', async () => {
 })
 
 describe('records that were stored while newer advisories came into force', () => {
-  /** A record whose scan read the advisories of this generation. */
+  /** A record that was scanned with the advisories of this generation. */
   async function stored(generation: number, name = 'curl'): Promise<number> {
     const row = await insertRecord(database.db, { name })
     await transaction(database.db, (tx) => insertEvidence(tx, [{ record: row, seen: [seen(generation)] }], NOW))

@@ -1,4 +1,4 @@
-// Matches stored packages against the advisories that changed; the others cost nothing.
+// Matches stored packages against the advisories that changed; other packages cost nothing.
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
@@ -76,17 +76,17 @@ const NAMES = 1000
 export interface Rematch {
   /**
    * Matches the packages whose advisories changed. If one cannot be matched, the next run matches all of them again: the
-   * generation is stored only after a run without failures. An interrupted run continues from its cursor. One run at a
-   * time: the task sees to that.
+   * generation is stored only after a run without failures. An interrupted run continues from its cursor. The task ensures
+   * that only one run is active.
    */
   changed(context: TaskProgress): Promise<RematchReport>
   /** Whether advisories changed since the last complete run, and since the last run of this process. */
   isDue(): Promise<boolean>
   /** Matches the packages that have this CVE among their findings. */
   about(cve: string): Promise<RematchReport>
-  /** Matches the records that were stored while newer advisories came into force (`packages/records/evidence`). */
+  /** Matches the records that were being stored while newer advisories came into force (`packages/records/evidence`). */
   behind(): Promise<RematchReport>
-  /** What is known of a published record where it is copied to. All of it is judged by the policy of now. */
+  /** The evidence about a published record in the distribution it is copied to. The current policy judges all of it. */
   evidenceThere(source: PackageRow, target: Distribution): Promise<Evidence>
 }
 
@@ -114,7 +114,7 @@ export function createRematch(deps: RematchDeps): Rematch {
     async behind() {
       const report = noReport()
       const behind = sql`select package_id from evidence where behind and replaced_at is null`
-      // Nearly always one look into an empty index.
+      // Nearly always one lookup in an empty index.
       const { rows } = await behind.execute(deps.db)
       if (rows.length > 0) await matchWhere(deps, sql`id in (${behind})`, report)
       return report
@@ -124,7 +124,7 @@ export function createRematch(deps: RematchDeps): Rematch {
 }
 
 async function evidenceFor(deps: RematchDeps, source: PackageRow, distribution: Distribution): Promise<Evidence> {
-  // As at an upload: what is not looked for holds nothing.
+  // As at an upload: a scan that is switched off holds nothing.
   if (!deps.settings().validation.grype_scan) return { checks: [] }
   const now = deps.clock.now()
   const known = (source.cve_results ?? []) as Finding[]
@@ -137,14 +137,14 @@ async function evidenceFor(deps: RematchDeps, source: PackageRow, distribution: 
   return { checks: [], ...(source.cve_results ? { findings } : {}) }
 }
 
-/** Matches the records of all distributions that a condition names. */
+/** Matches the records that a condition selects, in all distributions. */
 async function matchWhere(deps: RematchDeps, wanted: RawBuilder<unknown>, report: RematchReport): Promise<void> {
   for (const distribution of deps.distributions)
     for await (const rows of pages(deps.db, distribution.codename, wanted))
       for (const row of rows) await matchOne(deps, distribution, row, report)
 }
 
-/** Where a run continues after its process died. It is of use only while the advisories are those it began with. */
+/** Where a run continues after its process died. Only valid while the advisories are the same as at its start. */
 interface Cursor {
   seen: number
   generation: number
@@ -152,7 +152,7 @@ interface Cursor {
   done: string[]
   /** the distribution being matched; null before the first */
   distribution: string | null
-  /** the names being matched, by the place of the first in the sorted list */
+  /** the names being matched: position of the first one in the sorted list */
   names: number
   /** the last record of these names that was matched */
   after: number
@@ -277,7 +277,7 @@ async function matchOne(deps: RematchDeps, distribution: Distribution, row: Row,
   try {
     const result = await deps.scanner.scan({ facts: factsOf(row), distribution })
     const seen = seenBy(result, deps.clock.now())
-    // A scanner that fails says nothing of the package.
+    // The failure of a scanner says nothing about the package.
     if (result.result === 'error') return
     if (result.result !== 'scanned') {
       await keepEvidence(deps, row, seen)
@@ -299,7 +299,7 @@ async function matchOne(deps: RematchDeps, distribution: Distribution, row: Row,
   }
 }
 
-/** Keeps what was seen of a record whose judgement stays. */
+/** Stores evidence that does not change the record's verdicts. */
 async function keepEvidence({ db, clock }: RematchDeps, row: Row, seen: Seen): Promise<void> {
   await transaction(db, async (tx) => {
     if (await lockIfThere(tx, row.id)) await noteEvidence(tx, row, [seen], clock.now())
@@ -314,7 +314,7 @@ async function matchComponents(
 ): Promise<void> {
   for (let at = 0; at < ids.length; at += TOGETHER) {
     const page = ids.slice(at, at + TOGETHER)
-    // A failure here shows again below, for the record that causes it.
+    // A failure here occurs again below, for the record that causes it.
     const same = await deps.components.unchanged(page).catch(() => new Set<number>())
     report.matched += same.size
     for (const id of page) {

@@ -47,7 +47,7 @@ export interface Rescanned {
 }
 
 /**
- * Rescans every record that the selector matches, and returns the worst first. A quarantined record passes all steps.
+ * Rescans every record that the selector matches, and returns the worst first. A quarantined record runs all steps.
  * @throws Problem('not_found'), 'scanner_unavailable' when an engine fails, 'timeout' when one is too slow; records that
  * were rescanned before stay changed
  */
@@ -59,7 +59,7 @@ export async function rescan(
 ): Promise<Rescanned[]> {
   const done: Rescanned[] = []
   for (const { id } of await matchingRecords(deps.db, selector).select('id').execute()) {
-    // Read when its turn comes: the scans of those before take time.
+    // Read only now: the scans of earlier records take time.
     const [row] = await recordsOf(deps.db, [id])
     if (row) done.push(await rescanOne(deps, row, actor, options))
   }
@@ -125,7 +125,7 @@ function shownOf({ clock }: RescanDeps, row: PackageRow, verdict: Verdict, total
 }
 
 /**
- * Makes what an inspection brought durable before the transaction: a signed copy gets its place in the pool first. If no
+ * Makes the files of an inspection durable before the transaction: a signed copy is stored in the pool first. If no
  * record refers to it afterwards, it is removed again.
  */
 async function withInspected(
@@ -156,14 +156,14 @@ async function withInspected(
   }
 }
 
-/** Two checks, one after the other, as one result. */
+/** Combines the results of two successive checks. */
 function joined(first: Applied, then: Applied): Applied {
   const newIds = [...new Set([...first.newIds, ...then.newIds])]
   const droppedIds = [...new Set([...first.droppedIds, ...then.droppedIds])]
   return { before: first.before, row: then.row, newIds, droppedIds, reasons: [...first.reasons, ...then.reasons] }
 }
 
-/** There are no advisories for that distribution, or scanning is switched off: audited, and nothing changes. */
+/** The distribution has no advisories, or scanning is switched off: only audited, nothing changes. */
 async function notScanned(deps: RescanDeps, row: PackageRow, result: PipelineResult, actor: Actor): Promise<Applied> {
   await deps.audit.record({
     ...eventBase(row, actor),

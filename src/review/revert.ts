@@ -1,4 +1,4 @@
-// Takes decisions back that could not be published.
+// Reverts decisions that could not be published.
 import { isProblem, Problem } from '../domain/problem.ts'
 import { asError } from '../kernel/errors.ts'
 import { isStorageFull } from '../kernel/files.ts'
@@ -13,8 +13,8 @@ import { eventBase, type Actor } from './deps.ts'
 import { cleanUp, publishChanges } from './settle.ts'
 
 /**
- * The approvals were not published, so they are reverted: records and earlier decisions are as before.
- * @returns what to tell the caller
+ * Reverts approvals that were not published: records and earlier decisions are as before.
+ * @returns the error for the caller
  */
 export async function revertDecisions(
   deps: DecideDeps,
@@ -36,7 +36,7 @@ export async function revertDecisions(
         note: 'the index could not be published',
       })
       await reopenDecisions(tx, replaced, REPLACED)
-      // Another change came first, and it counts.
+      // Another change was made first, and it stays.
       if (row?.status !== 'published') continue
       const { cve_status, held_reason, review_due_at, review_origin, review_since, overdue_noted_at } = before
       done.push(
@@ -70,7 +70,7 @@ export async function revertDecisions(
     }
     return done
   })
-  // Whatever fails here is done by the next recovery.
+  // Recovery repeats what fails here.
   await publishChanges(deps, undone)
   await cleanUp(deps, undone)
   if (isProblem(failure) || isStorageFull(failure)) return asError(failure)
@@ -82,7 +82,7 @@ export async function revertDecisions(
   )
 }
 
-/** As every transaction locks distributions. */
+/** In the order in which every transaction locks distributions. */
 function inOrder(decided: readonly DecidedHere[]): DecidedHere[] {
   const byId = new Map(decided.map((one) => [one.before.id, one]))
   return inLockOrder(decided.map(({ before }) => before)).map(({ id }) => byId.get(id) as DecidedHere)

@@ -7,7 +7,7 @@ import { asError } from '../kernel/errors.ts'
 
 export type CleanUpDeps = Pick<ReviewDeps, 'manifests' | 'publisher' | 'pendingDeletions' | 'bus' | 'onError'>
 
-/** Publishes every distribution in which served records changed. @returns the first failure; null when clients see all */
+/** Publishes every distribution in which served records changed. @returns the first failure; null when clients see all changes */
 export async function publishChanges(
   { publisher }: Pick<ReviewDeps, 'publisher'>,
   changes: readonly Changed[],

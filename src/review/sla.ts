@@ -90,9 +90,9 @@ export interface SlaReport {
 }
 
 /**
- * Ends exceptions whose time is over: their packages go back to review and stay served. Marks overdue reviews, once each.
+ * Ends expired exceptions: their packages go back to review and stay served. Marks overdue reviews, once each.
  * The report lists the 200 most urgent items.
- * @param signal ends the check between two changes; each that was made stands
+ * @param signal ends the check between two changes; changes already made stay
  */
 export async function checkSla(deps: SlaDeps, actor: Actor, signal?: AbortSignal): Promise<SlaReport> {
   const now = deps.clock.now()

@@ -1,4 +1,4 @@
-// A step that is too slow: its caller is told, and what it brings later does not stay in staging.
+// A step that is too slow: its caller gets an error, and files that it returns later do not stay in staging.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A stored package as the steps of the gate take it, and the steps as a later check runs them.
+// Prepares a stored package for the steps of the gate, and runs these steps for later checks.
 import { Problem } from '../domain/problem.ts'
 import { verdictOf } from '../domain/decide.ts'
 import type { PipelineKey, PipelineResult } from '../domain/status.ts'
@@ -19,7 +19,7 @@ export function stepRunner(deps: Pick<ReviewDeps, 'steps' | 'settings'>, timeout
   return (key, on) => runStep(deps, key, on, timeoutMs)
 }
 
-/** The stored file as the steps take it; without a path until the file is needed. */
+/** Prepares the stored file for the steps; without a path until the file is needed. */
 export async function storedCandidate(
   { db, offered }: Pick<ReviewDeps, 'db' | 'offered'>,
   row: PackageRow,
@@ -63,7 +63,7 @@ async function runStep(
   }
 }
 
-/** A step cannot be interrupted. Nobody waits any more for the copy that one may have signed. */
+/** A step cannot be interrupted. Removes the copy that it may have signed after its caller gave up. */
 async function forgetFile({ candidate: made }: StepResult, { path }: Candidate): Promise<void> {
   if (made && made.path !== path) await removeFile(made.path)
 }

@@ -9,9 +9,9 @@ const ADVISORIES = 'advisories'
 const REMATCH = 'rematch'
 
 /**
- * Imports advisories. When there are new ones it queues the match of the packages, also those that an earlier import left
- * unmatched.
- * @param deps.endDeadImport lets the next import begin although one has not ended
+ * Imports advisories. When there are new ones it queues the match of the packages, including packages that an earlier import
+ * left unmatched.
+ * @param deps.endDeadImport lets the next import begin although an earlier one has not ended
  */
 export function advisoriesKind(deps: {
   refresh: Pick<Refresh, 'advisories'>
@@ -40,7 +40,7 @@ export function rematchKind(rematch: Pick<Rematch, 'changed'>): TaskKind {
   }
 }
 
-/** The tasks of this room, for those who wait for their end. */
+/** The tasks of this room, for callers that wait for their end. */
 export interface ReviewTasks {
   /**
    * Updates the advisories and matches the packages against them.
@@ -58,7 +58,7 @@ export function createReviewTasks(tasks: Pick<Tasks, 'run' | 'ended'>): ReviewTa
   return {
     async advisories({ force, ...request }, progress = () => {}) {
       const follow = ({ message }: { message: string }) => progress(message)
-      // Without the argument a request leaves one that it joins forced.
+      // A request without the argument does not undo `force` in a waiting task that it joins.
       const task = { ...request, kind: ADVISORIES, ...(force ? { arguments: { force } } : {}) }
       const { status, message, rematch_task_id: rematch } = await tasks.run(task, follow)
       if (typeof rematch === 'number') await tasks.ended(rematch, follow)

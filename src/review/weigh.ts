@@ -3,7 +3,7 @@ import { severityRank } from '../domain/risk.ts'
 import type { Finding, Severity } from '../domain/finding.ts'
 import { openFindings } from '../domain/review-due.ts'
 
-/** Those that wait for a decision first, then known exploited ones, then by EPSS, CVSS and severity. */
+/** Findings that wait for a decision first, then known exploited ones, then by EPSS, CVSS and severity. */
 export function inOrderOfUrgency(findings: readonly Finding[]): Finding[] {
   const holding = new Set(openFindings(findings))
   const weight = (finding: Finding) => [

@@ -12,10 +12,10 @@ export interface ComponentsArgument {
   filename: string
 }
 
-/** 20,000 components with the longest names have 36 MB. */
+/** 20,000 components with the longest names take 36 MB. */
 const TOGETHER = 250
 
-/** Sends the components some at a time, and returns the rest. */
+/** Sends the components in groups, and returns the last group. */
 export async function components(
   { format, path, options, filename }: ComponentsArgument,
   session: JobSession,

@@ -1,4 +1,4 @@
-// Inside a reader: what reviews need to know of packages.
+// Jobs inside a reader that read packages for the review room.
 import type { Handlers } from '../../formats/readers/serve.ts'
 import { handlerOf } from '../../formats/readers/session.ts'
 

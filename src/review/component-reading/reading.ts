@@ -9,7 +9,7 @@ import type { FoundComponent } from '../../gate/engines/components/component.ts'
 import { COMPONENT_LIMITS, type ComponentsRead } from '../../gate/engines/components/read.ts'
 import type { ComponentsArgument } from './job.ts'
 
-/** Never throws for what the package is. */
+/** Never throws because of the package's content. */
 export type ComponentReading = (format: string, path: string, filename: string) => Promise<ComponentsRead>
 
 export interface ComponentReadingDeps {
@@ -36,7 +36,7 @@ export function createComponentReading({ pool, bring, newPath, options }: Compon
     try {
       return await read({ format, path: file.path, filename, options: options() })
     } catch (error) {
-      // It would be read in vain again and again.
+      // Otherwise it would be read again and again, always in vain.
       const reason = isProblem(error, 'invalid_package') ? error.detail : error instanceof ReaderEnded && error.message
       if (reason === false) throw error
       const skipped = [{ name: filename, reason: `could not be read to its end: ${reason}` }]
