@@ -12,7 +12,8 @@ import { decideOne, type DecideDeps } from './decide-one.ts'
 import { eventBase, type Actor } from './deps.ts'
 import { readPlan, type DecisionBody } from './plan.ts'
 import { cleanUp } from './settle.ts'
-import { endDecision, slaOf } from './sla.ts'
+import { endDecision } from './end-decision.ts'
+import { slaOf } from './sla.ts'
 
 /** A decision as clients see it (docs/api-decisions.md, section 9). */
 export function decisionOf(row: DecisionRow, now: Date) {

@@ -11,7 +11,8 @@ import { insertEvidence } from '../packages/records/evidence.ts'
 import type { CveResult } from '../gate/engines/scanner.ts'
 import type { Database } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
-import { createRematch, type AdvisoryNews, type RematchDeps } from './rematch.ts'
+import { createRematch } from './rematch.ts'
+import type { AdvisoryNews, RematchDeps } from './rematch-changed.ts'
 
 const NOW = new Date('2026-03-05T00:00:00Z')
 let database: Database

@@ -10,7 +10,7 @@ import type { Actor, ReviewDeps } from './deps.ts'
 import type { DecisionBody } from './plan.ts'
 import { quarantine } from './quarantine.ts'
 import { rescan, type RescanOptions, type Rescanned } from './rescan.ts'
-import { checkSla, type SlaReport } from './sla.ts'
+import { checkSla, type SlaReport } from './check-deadlines.ts'
 
 /** The functions are documented where they are defined. */
 export interface Review {
