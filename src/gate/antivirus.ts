@@ -4,7 +4,7 @@ import type { Contents } from './contents/contents.ts'
 import type { Step, StepResult } from './step.ts'
 
 /**
- * @param engine null when none is configured. In production that is `error`, as for an engine that is away.
+ * @param engine null when none is configured. In production the result is then `error`, as for an engine that cannot be reached.
  */
 export function antivirusStep(engine: Antivirus | null, production: boolean, contents: Contents): Step {
   return {

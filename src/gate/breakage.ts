@@ -1,4 +1,4 @@
-// What a removal or a newer version would break: published packages whose requirements it alone met.
+// Which published packages a removal or a newer version would break, because nothing else meets their requirements.
 import type { PackageFacts, Requirement } from '../domain/package.ts'
 import { areTogether, reachOf } from '../formats/architectures.ts'
 import { isMetBy, type Offer, type Offers } from '../formats/dependencies.ts'
@@ -28,7 +28,7 @@ export interface Breakage {
 type Added = Pick<PackageFacts, 'name' | 'version' | 'arch' | 'provides' | 'multiArch'>
 
 /**
- * The published packages with a requirement that one of these records meets and no other one of the distribution would.
+ * The published packages with a requirement that one of these records meets and no other record of the distribution meets.
  * Looks at requirements only; `POST .../installability/plan` also considers conflicts and what depends on the broken ones.
  * @param ids records of the distribution
  */
@@ -47,8 +47,8 @@ export async function removalBreaks(db: Db, offered: Placed<Matching>, ids: read
 }
 
 /**
- * The same for clients that take the newest version of every package, when newer versions are added: older ones stay in the
- * index, but apt does not choose them. Only the newest versions count, before and after.
+ * The published packages that newer versions would break, for clients that take the newest version of every package: older
+ * ones stay in the index, but apt does not choose them. Only the newest versions count, before and after the addition.
  * @param publishedOf reads what a distribution publishes under names; it may return more
  */
 export async function additionBreaks(

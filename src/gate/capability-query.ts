@@ -6,7 +6,7 @@ import type { Matching, Placed } from '../formats/intake-format.ts'
 import { append } from '../kernel/append.ts'
 import type { Db } from '../store/db.ts'
 
-/** Packages whose requirements are looked at for one change, in the order of their arrival. */
+/** For one change, the requirements of at most this many packages are checked, in the order of their arrival. */
 export const MOST_DEPENDENTS = 2000
 
 export interface Dependent {
@@ -46,7 +46,7 @@ export async function capabilitiesOf(db: Db, ids: readonly number[]): Promise<st
   return rows.map(({ name }) => name)
 }
 
-/** Published packages that need something by one of these names: the first of them, after this id. */
+/** The first `MOST_DEPENDENTS` published packages after this id that need something by one of these names. */
 export async function dependentsOf(
   db: Db,
   { distribution }: Placed<Matching>,

@@ -1,4 +1,4 @@
-// Which published packages need a record: what approving, rejecting or deleting it concerns.
+// Which published packages need a record, and are affected when it is approved, rejected or deleted.
 import type { PackageFacts, Requirement } from '../domain/package.ts'
 import { reachOf } from '../formats/architectures.ts'
 import { isMetBy, type Offer, type Offers } from '../formats/dependencies.ts'
@@ -13,13 +13,13 @@ export interface Dependant {
   arch: string
   /** those that the record meets, as the package states them */
   requirements: string[]
-  /** nothing else that is published meets one of them */
+  /** at least one of them is met by nothing else that is published */
   only: boolean
 }
 
 export interface Dependants {
   packages: Dependant[]
-  /** there are more: the first `MOST_DEPENDENTS` that name something the record offers were looked at */
+  /** there are more: only the first `MOST_DEPENDENTS` that name something the record offers were checked */
   truncated: boolean
 }
 

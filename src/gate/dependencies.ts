@@ -1,4 +1,4 @@
-// The dependency step: are the package's requirements published in its distribution, and does it take something from others?
+// The dependency step: are the package's requirements published in its distribution, and does it break others?
 import { reachOf } from '../formats/architectures.ts'
 import { unsatisfied, type Offers } from '../formats/dependencies.ts'
 import type { PackageFacts, Requirement } from '../domain/package.ts'
@@ -14,7 +14,7 @@ import type { Step } from './step.ts'
 const NAMED = 10
 /** Broken packages that a verdict names. */
 const MOST_BREAKAGES = 100
-/** Packages of one query. */
+/** Packages that share one query. */
 const TOGETHER = 50
 
 /**
@@ -65,7 +65,7 @@ export function dependenciesStep(db: Db): Step {
   }
 }
 
-/** What the package breaks weighs more than what it misses. */
+/** If the package breaks others, that is the result, whatever it misses itself. */
 function seenOf(missing: readonly string[], breaks: readonly Breakage[], codename: string): Seen {
   const warning = breakageWarning(breaks)
   if (warning !== null) {

@@ -1,4 +1,4 @@
-// Runs the steps of the gate in order; `decide` says what follows from what they see.
+// Runs the steps of the gate in order; `decide` judges what they saw.
 import { ARRIVING, decide, resultsOf, type Decision } from '../domain/decide.ts'
 import type { Seen } from '../domain/evidence.ts'
 import { Problem } from '../domain/problem.ts'
@@ -42,7 +42,7 @@ const NOTHING_RUN: Record<PipelineKey, PipelineResult> = {
 }
 
 /**
- * Runs the steps until one refuses; later keys stay `not_run`. What `decide` says of all that was seen is the result.
+ * Runs the steps until one refuses; later keys stay `not_run`. The result is the decision of `decide` on all evidence.
  * @throws Problem when a step could not judge and nothing may be stored; files that steps wrote are removed
  */
 export async function runGate(

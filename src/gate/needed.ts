@@ -8,9 +8,9 @@ import { type Breakage } from './breakage.ts'
 import { capabilitiesOf, dependentsOf, providersOf, type Dependent, type Provider } from './capability-query.ts'
 
 /**
- * Of records that are to be deleted together, those without which a package that stays would miss something it needs now.
- * Of several that meet the same need, the newest stays. Unlike `removalBreaks` it looks at every dependent, a page at a
- * time, because nobody confirms what it leads to.
+ * Among records that are to be deleted, finds those that must stay: without them a package that stays would miss something
+ * that it has now. If several meet the same requirement, the newest stays. Unlike `removalBreaks` it checks every dependent,
+ * a page at a time, because nobody confirms the result.
  * @param ids records of the distribution
  * @returns by id, one package that needs it and its requirement
  */
@@ -21,7 +21,7 @@ export async function neededAmong(
 ): Promise<Map<number, Breakage>> {
   const gone = new Set(ids)
   const needed = new Map<number, Breakage>()
-  // What stays has requirements too, so it may need another one.
+  // A record that stays has requirements too, so it may need another one.
   for (;;) {
     const found = await unmetWithout(db, offered, gone)
     if (found.size === 0) return needed

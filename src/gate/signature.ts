@@ -20,7 +20,7 @@ interface VendorKey {
 
 /** The keys of import sources. */
 export interface SourceKeys {
-  /** @param type the format's word in REPO_FORMAT */
+  /** @param type the format's name in REPO_FORMAT */
   find(type: string, keyId: string): Promise<VendorKey | null>
   /** Resolves when clients can fetch the key. */
   publish(key: VendorKey): Promise<void>
@@ -56,8 +56,8 @@ export async function signedCopy(
 
 /**
  * A deb or apk needs no signature of its own: we sign the index that lists its digest. An rpm that does not carry our
- * signature is signed by us, on a copy, so that clients with `gpgcheck=1` accept it. `keep_vendor_signatures` leaves those
- * as they are that a key of an import source has signed, and clients get that key with ours.
+ * signature is signed by us, on a copy, so that clients with `gpgcheck=1` accept it. With `keep_vendor_signatures`, an rpm
+ * that a key of an import source has signed stays as it is, and clients get that key with ours.
  *
  * That is not the default, because clients take any key they have for the index too: libdnf checks repomd.xml with all of
  * `gpgkey=`, and zypper with all keys of the rpm database. Whoever has the vendor's key could then sign another index.

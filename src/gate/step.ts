@@ -34,7 +34,7 @@ export interface StepResult {
 export interface Step {
   key: CheckKey
   label: string
-  /** @param settings say what is looked at, and how; what follows from it is not a step's matter */
+  /** @param settings say what is checked, and how; `decide` judges the result */
   run(candidate: Candidate, settings: Settings): Promise<StepResult>
 }
 

@@ -1,4 +1,4 @@
-// What a reader unpacks for the antivirus engine is what unpacking in this process gives, and nothing is left behind.
+// A reader unpacks the same members for the antivirus engine as this process would, and leaves no files behind.
 import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

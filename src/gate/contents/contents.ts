@@ -1,4 +1,4 @@
-// What an antivirus engine is given of a package, unpacked in a reader.
+// The members of a package that an antivirus engine gets, unpacked in a reader.
 import { resolve } from 'node:path'
 import type { ReadOptions } from '../../formats/ecosystem.ts'
 import { isMemberBatch } from '../../formats/reading/member-batches.ts'
@@ -12,7 +12,7 @@ import type { ContentsArgument } from './job.ts'
 
 /**
  * Every member of a package, each followed by the files inside it that the engine would not see.
- * @param skip is told what was not, or not wholly, looked into
+ * @param skip is called for each file that was not examined, or not completely
  * @throws Problem('invalid_package')
  */
 export type Contents = (

@@ -1,4 +1,4 @@
-// Unpacks a package in a reader, and what is packed inside its members.
+// Unpacks a package, and the archives inside its members, in a reader.
 import type { ReadOptions } from '../../formats/ecosystem.ts'
 import { formatOf } from '../../formats/index.ts'
 import { createMemberBatches } from '../../formats/reading/member-batches.ts'
@@ -21,7 +21,7 @@ export async function contents(
   const batches = createMemberBatches(session)
   const expanded = expandMembers(() => formatOf(format).members(path, options), {
     ...limits,
-    // The service reads a file after it was told of the member.
+    // The service reads a member's file after it received the member, so members are sent before the file is removed.
     createFile: () => asSpoolFile(session.createFile(), batches.flush),
     skip: batches.skip,
   })

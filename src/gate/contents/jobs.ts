@@ -1,4 +1,4 @@
-// Inside a reader: what the gate does there.
+// The jobs of the gate that run inside a reader.
 import type { Handlers } from '../../formats/readers/serve.ts'
 import { handlerOf } from '../../formats/readers/session.ts'
 

@@ -18,7 +18,7 @@ export interface ScanTarget {
   sizeBytes: number
   /**
    * Starts a fresh pass over the decompressed members, each followed by the files inside it that the engine would not see.
-   * @param skip is told what was not, or not wholly, looked into
+   * @param skip is called for each file that was not examined, or not completely
    */
   contents(limits: ExpandLimits, skip: (name: string, reason: string) => void): AsyncIterable<ScanMember>
 }
@@ -46,7 +46,7 @@ export interface EngineStatus {
   cooldown_until: string | null
   /** why it is not available; null when it is */
   error: string | null
-  /** what its data are read from, where it has several */
+  /** the sources of its data, if it has several */
   feeds?: FeedAge[]
 }
 

@@ -1,5 +1,5 @@
-// Self-tests of the scanners: each is regularly given what it must find. A scanner that misses it has failed, and what it
-// passes counts as unscanned.
+// Self-tests of the scanners: each regularly scans packages that it must flag. A scanner that misses one has failed, and the
+// packages that it passes count as unscanned.
 import { rm, writeFile } from 'node:fs/promises'
 import { factsToMatch, type Distribution, type FormatId } from '../../../domain/package.ts'
 import type { Coverage } from '../../../domain/status.ts'
@@ -31,9 +31,9 @@ export function createCanaries(deps: {
   formats: readonly { id: FormatId; canary: { infectedPackage: string } }[]
   /** unpacks a package as for the gate */
   contents(format: FormatId, path: string, ...rest: Parameters<ScanTarget['contents']>): AsyncIterable<ScanMember>
-  /** some packages that have vulnerabilities by the advisories in force; none without advisories */
+  /** some packages that are vulnerable according to the advisories in force; none without advisories */
   knownVulnerable(distribution: Distribution): Promise<readonly KnownVulnerable[]>
-  /** names a file that may be unpacked */
+  /** a new path for a package file that may be unpacked */
   newPath(): string
   clock: Clock
   onError(error: unknown): void
@@ -82,7 +82,7 @@ export function createCanaries(deps: {
           distribution,
         })
         if (result !== 'scanned') return null
-        // One is enough: a single advisory may have conditions of its own.
+        // A finding for one package is enough: a single advisory may have conditions of its own.
         if (findings.length > 0) return false
       }
       return known.length > 0 ? true : null
@@ -95,7 +95,7 @@ export function createCanaries(deps: {
   async function testAll(): Promise<SelfTest[]> {
     const results: SelfTest[] = []
     const status = await antivirus?.status()
-    // A test that could not be made keeps the last result.
+    // A test that could not be run keeps the last result.
     const note = (name: string, scope: string, failed: boolean | null) =>
       results.push({ scanner: name, scope, failed: failed ?? hasFailed(name, scope) })
     if (antivirus && status?.available) {

@@ -1,4 +1,4 @@
-// Packages that every vulnerability scanner must find something in, by the advisories in force.
+// Packages that every vulnerability scanner must flag, according to the advisories in force.
 import type { AdvisoryState } from '../../../domain/advisory-store.ts'
 import type { Distribution } from '../../../domain/package.ts'
 import { coversOf } from '../osv/data.ts'

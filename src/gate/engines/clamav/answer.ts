@@ -4,7 +4,7 @@ import { isoTime } from '../../../kernel/clock.ts'
 export type Answer =
   | { kind: 'clean' }
   | { kind: 'found'; signature: string }
-  /** the engine could not look inside, or not at all of it */
+  /** the engine could not scan its content, or not all of it */
   | { kind: 'limited'; reason: string }
   | { kind: 'failed'; reason: string }
 

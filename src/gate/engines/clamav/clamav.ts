@@ -15,19 +15,19 @@ import { scanStream } from './stream.ts'
 export const CLAMAV_LIMITS: ClamavLimits = { connectMs: 5_000, idleMs: 60_000, answerMs: 180_000, overallMs: 900_000 }
 
 /**
- * Packages in one scan each. A bulk import has over a hundred in the gate. They would share the threads that unpack and those
- * of clamd (10 by default), and the time limit of each would run out while it waits for the others.
+ * Packages scanned at the same time. A bulk import has over a hundred in the gate. If all were scanned at once, they would
+ * share the threads that unpack and those of clamd (10 by default), and each could time out while it waits for the others.
  */
 const SCANS_AT_ONCE = 4
 const STATUS_FRESH_MS = 5_000
-/** A daemon may be configured anew at any time; measuring it costs some seconds of its time. */
+/** The daemon's configuration may change at any time; measuring costs the daemon some seconds. */
 const LIMITS_FRESH_MS = 24 * 60 * 60_000
 
 export interface ClamavOptions {
   address: ClamavAddress
   /**
-   * Larger streams are not sent. Must not exceed the daemon's StreamMaxLength (which would answer an error) nor its
-   * MaxFileSize, above which clamd answers OK without scanning, unless `AlertExceedsMax yes` is set.
+   * Larger streams are not sent. Must not exceed the daemon's StreamMaxLength, above which clamd answers with an error, nor
+   * its MaxFileSize, above which clamd answers OK without scanning, unless `AlertExceedsMax yes` is set.
    */
   maxStreamBytes: number
   /** directory of the daemon's signatures, if this process can read it */
@@ -39,8 +39,8 @@ export interface ClamavOptions {
 
 export interface Clamav extends Antivirus {
   /**
-   * Streams every member of the package, decompressed, what is packed inside members and clamd does not open, and the
-   * file as it came. Stops at the first finding. Holds a few MiB of memory.
+   * Streams every member of the package, decompressed; then the files in archives that clamd does not open, each after its
+   * member; and last the package file itself. Stops at the first finding. Holds a few MiB of memory.
    * @param target.signal ends the scan with its reason
    * @throws Problem('scanner_unavailable') when the daemon is down, loading, or goes down midway
    * @throws what `target.contents()` throws
@@ -57,7 +57,7 @@ export function createClamav(options: ClamavOptions): Clamav {
   let measured: { at: number; limits: EngineLimits } | null = null
   let asked: { at: number; version: Promise<EngineVersion | null> } | null = null
 
-  /** Asks at most once in five seconds; a failure is kept as long. */
+  /** Asks at most once in five seconds; a failure is cached for the same time. */
   function version(): Promise<EngineVersion | null> {
     const now = clock.now().getTime()
     if (!asked || now - asked.at >= STATUS_FRESH_MS || now < asked.at) {
@@ -105,7 +105,7 @@ export function createClamav(options: ClamavOptions): Clamav {
 
     async scan(target) {
       const known = await version().catch(() => {
-        // The daemon may have come up since the failure that was kept.
+        // The daemon may have started since the cached failure.
         asked = null
         return version()
       })

@@ -33,7 +33,7 @@ export type End = { timedOut: boolean; cause?: unknown }
 export interface Connection {
   /** Waits while the peer reads slowly; returns early, without an error, once the connection is over. */
   send(...parts: Uint8Array[]): Promise<void>
-  /** from now on, how long nothing may move before the connection is given up */
+  /** sets how long the connection may be idle before it is given up */
   idleLimit(milliseconds: number): void
   /** nothing more will be sent; answers may still come */
   finish(): void
@@ -78,7 +78,7 @@ export async function openConnection(
 
   return {
     async send(...parts) {
-      // Lets an answer that is already here be read before a write to a closed peer fails and takes it away:
+      // Reads an answer that has already arrived before a write to a closed peer fails and discards it:
       // clamd answers "size limit exceeded" and closes while the client is still sending.
       await setImmediate()
       if (over) return
@@ -133,7 +133,7 @@ function drained(socket: Socket): Promise<void> {
   })
 }
 
-/** Answers end in NUL, as the commands did; clamd's complaint about a silent client alone ends in a newline. */
+/** Answers end in NUL, as the commands do; only clamd's complaint about a silent client ends in a newline. */
 function cutAnswers(socket: Socket, onAnswer: (answer: string) => void, onNonsense: (cause: Error) => void): void {
   let rest = ''
   socket.setEncoding('utf8')

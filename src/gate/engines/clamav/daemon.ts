@@ -3,7 +3,7 @@ import { readVersion, type EngineVersion } from './answer.ts'
 import { openConnection, unavailable, type ClamavAddress, type ClamavLimits, type End } from './connection.ts'
 
 /**
- * Sends a request and takes the first answer; how the connection ended where none came.
+ * Sends a request. Returns the first answer or, if none came, how the connection ended.
  * @param options.hangUp half-closes the connection, so that the daemon ends an unfinished request immediately
  * @throws Problem('scanner_unavailable') when the address does not answer
  */
@@ -47,7 +47,7 @@ export async function isAlive(address: ClamavAddress, limits: ClamavLimits, sign
 }
 
 /**
- * The version in force; null where the daemon is well but keeps it to itself (EnableVersionCommand no).
+ * The engine's version; null when the daemon works but does not report it (EnableVersionCommand no).
  * @throws Problem('scanner_unavailable')
  */
 export async function askVersion(

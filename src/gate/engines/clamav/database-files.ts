@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isoTime } from '../../../kernel/clock.ts'
 
-/** Containers, then the plain signature files of their own, as `sigtool` and `freshclam` name them. */
+/** Database containers, then plain signature files, as `sigtool` and `freshclam` name them. */
 const DATABASE = /\.(cvd|cld|cud|db|[hm][ds][bu]|nd[bu]|ld[bu]|idb|cdb|cbc|ftm|pdb|gdb|wdb|crb|yar|yara|ign2?|fp|sfp)$/
 
 /** @returns names in order and the time of the newest; nothing when the directory cannot be read */
@@ -16,7 +16,7 @@ export async function databaseFiles(
     const times = await Promise.all(files.map(async (name) => (await stat(join(directory, name))).mtimeMs))
     return { files, updatedAt: times.length === 0 ? null : isoTime(new Date(Math.max(...times))) }
   } catch {
-    // Another container's volume, or a database being replaced at this moment: the daemon's own answer counts.
+    // It is another container's volume, or a database is being replaced now: the daemon's own answer counts.
     return { files: [], updatedAt: null }
   }
 }

@@ -87,7 +87,7 @@ function run(
   })
 }
 
-/** freshclam ends with 0 both when it loaded something and when there was nothing to load; releases before 0.103 with 1. */
+/** freshclam exits with 0 whether it loaded something or there was nothing to load; releases before 0.103 may exit with 1. */
 export function outcomeOf(code: number | null, lines: readonly string[]): UpdateOutcome {
   const said = (pattern: RegExp) => lines.find((line) => pattern.test(line))
   const cooling = said(/cool-?down/i)

@@ -1,12 +1,12 @@
-// Which limits a running clamd has, found out by archives with the EICAR test file in them. Nothing else reveals them.
+// Measures the limits of a running clamd with archives that contain the EICAR test file. Nothing else reveals them.
 import { createGzip, gzipSync } from 'node:zlib'
 import { Readable } from 'node:stream'
 import type { Answer } from './answer.ts'
 import { eicarFile, encryptedZip, tarHeader, zipOf } from './probes.ts'
 
 /**
- * Up to where clamd looks into archives. Beyond a limit it answers OK, unless `AlertExceedsMax yes` makes it report;
- * then, and where a limit could not be measured, the number is Infinity.
+ * How far clamd looks into archives. Beyond a limit it answers OK, unless `AlertExceedsMax yes` makes it report the limit.
+ * A limit that clamd reports, or that could not be measured, is Infinity.
  */
 export interface EngineLimits {
   /** it reports what exceeds its limits (`AlertExceedsMax`) */
@@ -44,7 +44,7 @@ export async function probeLimits(ask: (content: Buffer) => Promise<Answer>): Pr
   const kindOf = async (content: Buffer | Promise<Buffer>) => (await ask(await content)).kind
   const reportsEncrypted = (await kindOf(encryptedZip())) === 'limited'
   const unlimited = { reportsEncrypted, depth: Infinity, files: Infinity, bytes: Infinity, fileBytes: Infinity }
-  // One option of clamd holds for all limits.
+  // One option of clamd applies to all limits.
   if ((await kindOf(nested(FAR_TOO_DEEP))) === 'limited') return { ...unlimited, reportsExceeded: true }
 
   async function highest(levels: readonly number[], probe: (level: number) => Buffer | Promise<Buffer>) {
@@ -65,7 +65,7 @@ export async function probeLimits(ask: (content: Buffer) => Promise<Answer>): Pr
   }
 }
 
-/** What is known of the limits, for status and coverage; null stands for "no limit known". */
+/** The known limits, for status and coverage; null means "no limit known". */
 export function shownLimits(limits: EngineLimits) {
   const shown = (value: number) => (Number.isFinite(value) ? value : null)
   return {
@@ -95,7 +95,7 @@ function nested(levels: number): Buffer {
 
 const fillerFile = (_: unknown, n: number) => ({ name: `f${n}`, content: Buffer.from(String(n)) })
 
-/** A gzip of a tar of at least so many bytes, the test file first: found only where clamd unpacks a file of that size. */
+/** A gzip of a tar of at least this many bytes, the test file first: found only if clamd unpacks a file of that size. */
 async function largeTar(bytes: number): Promise<Buffer> {
   const { content } = eicarFile()
   const first = Buffer.concat([tarHeader('eicar', content.length), content, Buffer.alloc(512 - content.length)])
@@ -111,7 +111,7 @@ async function largeTar(bytes: number): Promise<Buffer> {
   return Buffer.concat(packed)
 }
 
-/** A zip of files of zeros, all together so large, and the test file behind them. */
+/** A zip of zero-filled files with this many bytes in total, followed by the test file. */
 function manyBytes(bytes: number): Buffer {
   const filler = Buffer.alloc(FILLER_BYTES)
   const files = Array.from({ length: Math.floor(bytes / FILLER_BYTES) }, (_, n) => ({ name: `f${n}`, content: filler }))

@@ -48,7 +48,7 @@ export function zipOf(files: readonly ProbeFile[], options: { encrypted?: boolea
   return Buffer.concat([...parts, index, Buffer.from('PK\x05\x06'), end])
 }
 
-/** A zip of one file that says it is encrypted; its content is noise then. */
+/** A zip of one file that is marked as encrypted; its content is noise. */
 export function encryptedZip(): Buffer {
   return zipOf([{ name: 'secret', content: Buffer.alloc(64, 'noise') }], { encrypted: true })
 }

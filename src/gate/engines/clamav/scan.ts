@@ -7,7 +7,7 @@ import { createSession } from './session.ts'
 import { scanStream } from './stream.ts'
 import { createTally, type Tally } from './tally.ts'
 
-/** Up to here a member is held in memory and shares the session; above, it is streamed on a connection of its own. */
+/** Up to this size a member is held in memory and shares the session; a larger one gets a connection of its own. */
 const SMALL_BYTES = 256 * 1024
 /**
  * The width of all streams at the same time. 5,000 members of 1.5 KB on two cores: one after another 2.6 s, eight at once
@@ -21,7 +21,7 @@ export interface ScanOptions {
   address: ClamavAddress
   limits: ClamavLimits
   maxStreamBytes: number
-  /** what is known of the daemon's own limits; null before they were measured */
+  /** the daemon's own limits; null before they were measured */
   engine: EngineLimits | null
   /** ends the scan with its reason */
   signal?: AbortSignal
@@ -175,7 +175,7 @@ function createWork(halt: AbortController): Work {
   }
 }
 
-/** Reads until the content ends, or has more than fits; then `rest` is where it goes on. */
+/** Reads until the content ends or exceeds `SMALL_BYTES`; in the second case `rest` continues it. */
 async function readHead(
   content: AsyncIterable<Uint8Array>,
 ): Promise<{ pieces: Uint8Array[]; rest: AsyncIterator<Uint8Array> | null }> {

@@ -44,7 +44,7 @@ export function createSession(address: ClamavAddress, limits: ClamavLimits, sign
     void connection.send(BEGIN)
     return async (content: Uint8Array) => {
       if (ended) return null
-      // Sends pass through in the order of the calls, so counting here is counting as clamd does.
+      // Commands are sent in the order of the calls, so this count is clamd's count.
       const answer = new Promise<Answer | null>((settle) => waiting.set(++asked, settle))
       await connection.send(COMMAND, chunkHeader(content.byteLength), content, LAST_CHUNK)
       return answer

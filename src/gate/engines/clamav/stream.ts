@@ -5,7 +5,7 @@ import { openConnection, unavailable, type ClamavAddress, type ClamavLimits, typ
 
 const COMMAND = Buffer.from('zINSTREAM\0')
 const LAST_CHUNK = Buffer.alloc(4)
-/** Smaller pieces are joined up to this, so that a decompressor's crumbs do not each cost a turn of the event loop. */
+/** Smaller pieces are joined up to this, so that not every tiny piece of a decompressor costs a turn of the event loop. */
 const CHUNK_BYTES = 64 * 1024
 
 export interface StreamOptions {
@@ -18,7 +18,7 @@ export interface StreamOptions {
   onSent?(): void
 }
 
-/** A chunk as clamd wants it: its length in four bytes, big-endian, in front. */
+/** What clamd wants in front of each chunk: its length in four bytes, big-endian. */
 export function chunkHeader(bytes: number): Buffer {
   const header = Buffer.alloc(4)
   header.writeUInt32BE(bytes)
@@ -78,7 +78,7 @@ export async function scanStream(
 async function withoutAnswer(end: End | null, offered: number, options: StreamOptions): Promise<Answer> {
   const { address, limits, signal } = options
   if (end?.timedOut) {
-    // A daemon that is well but has no answer has trouble with this file, and would have it again at the next try.
+    // A daemon that is alive but does not answer has trouble with this file, and would have it again at the next try.
     if (await isAlive(address, limits, signal)) return { kind: 'failed', reason: 'no answer in time' }
   } else if (offered > 0) {
     const refusal = await refusalOf(offered, options)
@@ -91,8 +91,8 @@ async function withoutAnswer(end: End | null, offered: number, options: StreamOp
  * clamd's answer to a stream of `bytes` bytes before any are sent; null when it would accept them.
  *
  * At its size limit clamd answers and hangs up while the client is still writing. Sometimes (7 of 300 over TCP, 1 of
- * 300 over a unix socket, November 2026) a write fails before the answer is read, and the socket is gone with it. But
- * clamd judges a chunk by its announced length, so the question can be put again without the bytes.
+ * 300 over a unix socket, November 2026) a write fails before the answer is read, and the answer is lost. But clamd
+ * judges a chunk by its announced length, so the question can be repeated without the bytes.
  */
 async function refusalOf(bytes: number, { address, limits, signal }: StreamOptions): Promise<Answer | null> {
   const header = chunkHeader(Math.min(bytes, 0xffffffff))

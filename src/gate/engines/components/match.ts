@@ -9,7 +9,7 @@ import type { OsvFinding } from '../osv/findings.ts'
 import type { Component, OsvMatcher, ScanInput } from '../osv/matcher.ts'
 
 export const COMPONENT_ECOSYSTEMS = ['npm', 'PyPI', 'Maven'] as const
-/** Its name in `sources` of findings; it removes only findings of its own. */
+/** The matcher's name in `sources` of findings; it removes only findings of its own. */
 export const COMPONENT_ENGINE = 'osv-components'
 
 /** The components of a package, and how much of the package was read. */
@@ -27,9 +27,9 @@ export interface Carrier extends ScanInput {
 
 export interface ComponentMatcher {
   /**
-   * Results in the order of the packages: one finding per vulnerability. What the distribution's advisories call fixed in
-   * this version of the package is left out, because distributions fix a component (`python3-requests`) without raising
-   * the version in its metadata.
+   * Results in the order of the packages: one finding per vulnerability. Vulnerabilities that the distribution's advisories
+   * call fixed in this version of the package are left out, because distributions fix a component (`python3-requests`)
+   * without raising the version in its metadata.
    */
   match(packages: readonly Carrier[]): Promise<{ findings: OsvFinding[]; coverage: Coverage }[]>
   /** the advisory generation in force */

@@ -26,7 +26,7 @@ export const JAVA_LIMITS: JavaLimits = {
 export interface JavaBudget {
   /** before so many bytes are unpacked */
   unpack(bytes: number): void
-  /** now and then */
+  /** to be called now and then */
   checkTime(): void
 }
 
@@ -116,7 +116,7 @@ export async function readJavaArchive(
   }
 }
 
-/** @param name of the entry: its directories say what a file without them leaves out */
+/** @param name of the entry: its directories give the group and artifact that the file may omit */
 function mavenComponent(content: Buffer, name: string, path: string): FoundComponent {
   const [, groupId, artifactId] = COORDINATES.exec(name) ?? []
   const said = new Map(

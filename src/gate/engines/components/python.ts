@@ -4,7 +4,7 @@ import { componentOf, type FoundComponent } from './component.ts'
 /** Wheels write a directory; setuptools a directory or, from distutils, one file. */
 export const PYTHON_METADATA =
   /(?:^|\/)[^/]+\.dist-info\/METADATA$|(?:^|\/)(?:[^/]+\.egg-info|EGG-INFO)\/PKG-INFO$|(?:^|\/)[^/]+\.egg-info$/
-/** Of the beginning: the fields come first, a description of any length may follow them. */
+/** Only this much of a file is read: the fields come first, and a description of any length may follow them. */
 export const PYTHON_METADATA_BYTES = 128 * 1024
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/

@@ -48,7 +48,7 @@ export interface ComponentsRead {
 /** Beyond this many, files that were not read are counted and no longer named. */
 const NAMED_AT_MOST = 100
 
-/** Whether a file of that name is one that components are known by: without any, a package need not be opened. */
+/** Whether a file of that name can identify a component: a package without any such file need not be opened. */
 export function mayHoldComponent(path: string): boolean {
   return kindOf(path) !== null
 }
@@ -64,7 +64,7 @@ function kindOf(path: string): Kind | null {
 
 /**
  * Goes once over the members of a package. A file that is damaged, hostile or beyond a limit is reported and costs no more
- * than the limit; so is the rest of a package whose own archive ends early.
+ * than the limit. When the package's own archive ends early, its unread rest is reported too.
  * @param createFile makes a file that is removed before this returns
  */
 export async function readComponents(deps: {

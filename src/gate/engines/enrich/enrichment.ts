@@ -18,7 +18,7 @@ import { readExploited, readScores } from './read.ts'
 
 type ScannerFinding = CveResult['findings'][number]
 
-/** What this asks of the store. */
+/** What enrichment needs from the store. */
 export interface ScoreStore {
   lookUp(
     cves: readonly string[],
@@ -33,14 +33,14 @@ export interface ScoreStore {
 }
 
 export interface Enrichment {
-  /** whether there is an address of any of the two lists */
+  /** whether an address of at least one of the two lists is configured */
   readonly hasLists: boolean
   /** The same findings with score, label and known-exploited flag. */
   enrich<F extends Pick<ScannerFinding, 'id' | 'epss' | 'epss_percent' | 'epss_label' | 'in_kev'>>(
     findings: readonly F[],
   ): Promise<F[]>
   /**
-   * Reads both lists where they were last read a day ago or more.
+   * Reads each of the two lists that was last read a day ago or more.
    * @returns what happened, and the CVEs newly known to be exploited
    * @throws Problem('already_running')
    */
@@ -48,7 +48,7 @@ export interface Enrichment {
     force?: boolean
     progress?: (line: string) => void
   }): Promise<UpdateOutcome & { exploited: string[] }>
-  /** Takes entries over that somebody sent. @returns CVEs that were not known to be exploited */
+  /** Stores entries that a caller sent. @returns CVEs that were not known to be exploited */
   addExploited(entries: readonly Exploited[]): Promise<string[]>
   /** never throws */
   status(): Promise<EngineStatus>
@@ -105,7 +105,7 @@ export function createEnrichment(deps: {
     }
   }
 
-  /** Read whole before anything is stored: a list that is cut must not count as read. */
+  /** Reads the whole list before anything is stored: a truncated list must not count as read. */
   async function takeScores(path: string): Promise<number> {
     let entries = 0
     for await (const _ of readScores(path)) entries++

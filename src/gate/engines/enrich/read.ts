@@ -11,7 +11,7 @@ const MAX_LINES = 5_000_000
 
 export const isCve = (id: string): boolean => CVE.test(id)
 
-/** @throws when the file is no such list, or is cut: then nothing of it should be believed */
+/** @throws when the file is no such list, or is truncated: no entry of it can be trusted then */
 export async function* readScores(path: string): AsyncGenerator<Score> {
   const packed = createReadStream(path)
   const unpacked = packed.pipe(createGunzip())

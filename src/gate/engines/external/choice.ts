@@ -30,8 +30,8 @@ export interface Choice {
 }
 
 /**
- * The scanners of `SVC_CVE_SCANNERS` that are here. A program that a variable names is taken to be here: what it should
- * have judged counts as unscanned while it is not.
+ * The scanners of `SVC_CVE_SCANNERS` that are installed. A program that a variable names is assumed to be installed; while it
+ * is missing, the packages that it should judge count as unscanned.
  */
 export async function chooseScanners(deps: {
   env: ScannerEnv
@@ -56,7 +56,7 @@ export async function chooseScanners(deps: {
     const given = { grype: env.grypeBin, trivy: env.trivyBin }[name]
     const path = (await findProgram(given ?? name, env.searchPath)) ?? given
     if (path === null) {
-      // grype is in the default, and most installations have none.
+      // grype is in the default list, but most installations do not have it.
       if (name === 'trivy') log.warn('trivy is among SVC_CVE_SCANNERS, but there is no such program: it is left out')
       continue
     }

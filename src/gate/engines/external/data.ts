@@ -9,7 +9,7 @@ const MAX_AGE_MS = 24 * 60 * 60_000
 const STATUS_MS = 5 * 60_000
 
 /**
- * The same as one: state and age are those of the first scanner, an update is that of all.
+ * All of them as one: state and age are those of the first scanner, an update updates all.
  * @param first name of the scanner that judges arrivals
  */
 export function withExternal(
@@ -56,7 +56,7 @@ export function withExternal(
       const results: [string, UpdateOutcome][] = [['osv', own]]
       for (const scanner of external) results.push([scanner.name, await updateOne(scanner, progress, force)])
       const words = results.map(([, { status }]) => status)
-      // Without a source of its own the embedded matcher has nothing to fail at, as long as another scanner has data.
+      // The embedded matcher may have no source of advisories: its failure counts only if it judges arrivals.
       const failed = results.some(([name, { status }]) => status === 'failed' && (name !== 'osv' || first === 'osv'))
       const status = words.includes('updated') ? 'updated' : failed ? 'failed' : 'up_to_date'
       return { status, message: results.map(([name, { message }]) => `${name}: ${message}`).join('; ') }

@@ -55,7 +55,7 @@ export function sourceOf(facts: PackageFacts): { name: string; version: string }
   return name === facts.name && version === facts.version ? null : { name, version }
 }
 
-/** Runs something over a document in a file, which is gone afterwards. */
+/** Writes a document to a file for the time that a function runs. */
 export async function withDocument<T>(
   directory: string,
   document: string,

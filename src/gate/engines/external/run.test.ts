@@ -1,4 +1,4 @@
-// Programs that do what programs do when they are not well: each is a small shell script.
+// Programs that fail in various ways: each is a small shell script.
 import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

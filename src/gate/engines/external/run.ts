@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { createSemaphore } from '../../../kernel/semaphore.ts'
 
-/** Why a program gave no answer. The message is a sentence for people, without the program's own output but its last line. */
+/** Why a program gave no answer. The message is a sentence for people, with at most the last line of the program's own output. */
 export class ProgramFailed extends Error {
   override readonly name = 'ProgramFailed'
   readonly reason: 'missing' | 'timeout' | 'too_much' | 'failed'
@@ -17,12 +17,12 @@ export class ProgramFailed extends Error {
 
 export interface Run {
   args: readonly string[]
-  /** written to its stdin, which is closed then */
+  /** written to its stdin, which is then closed */
   input?: string
   timeoutMs: number
   /** of stdout; more is a failure, because a truncated document is useless */
   maxBytes?: number
-  /** run once more after this time where it ended with an error: what it reads may just have been replaced */
+  /** after an exit with an error, run once more after this time: the files it reads may just have been replaced */
   againAfterMs?: number
   /** called with each line of stderr */
   progress?(line: string): void
@@ -133,15 +133,15 @@ function start(
         )
       }
     })
-    // A program that ends without reading what it is given is judged by how it ended.
+    // A program that ends without reading its input is judged by how it ended.
     child.stdin.on('error', () => {})
     child.stdin.end(run.input ?? '')
   })
 }
 
 /**
- * What a Go program died of; undefined unless it wrote the stacks of its goroutines. Theirs are the last lines, and the first
- * ones may be beyond what is kept.
+ * Why a Go program crashed; undefined unless it wrote the stacks of its goroutines. The stacks are the last lines; the reason is
+ * before them and may be cut off.
  */
 function crash(text: string): string | undefined {
   if (!/^\s+\S+\.go:\d+ \+0x/m.test(text)) return undefined

@@ -19,7 +19,7 @@ export interface ExternalScanner extends CveScanner {
 export type ScannerFinding = CveResult['findings'][number]
 
 const MAX_URLS = 3
-/** The age from which results mention it: both projects publish a database each day. */
+/** Results mention the age of a database from this many days on: both projects publish one each day. */
 const OLD_DAYS = 3
 
 export const NO_SCORES = { epss: null, epss_percent: null, epss_label: null } as const
@@ -88,13 +88,13 @@ export function coverageOf(
   }
 }
 
-/** A scan that could not be made: never a pass. */
+/** The result of a scan that failed: never a pass. */
 export function failedScan(engine: string, error: unknown): CveResult {
   if (!(error instanceof ProgramFailed) && !(error instanceof UnreadableOutput)) throw error
   return { result: 'error', findings: [], message: error.message, coverage: coverageOf(engine, null, null, null) }
 }
 
-/** A program ended well and wrote something else than what it writes. */
+/** A program succeeded, but its output does not have the expected form. */
 export class UnreadableOutput extends Error {
   override readonly name = 'UnreadableOutput'
 }

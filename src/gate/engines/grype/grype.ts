@@ -20,7 +20,7 @@ export interface GrypeDeps {
   cacheDirectory: string
   /** proxies for its own downloads, and PATH */
   environment: Record<string, string>
-  /** where it loads its database from; null for its own address */
+  /** where it loads its database from; null for grype's default address */
   updateUrl: string | null
   clock: Clock
   scanTimeoutMs?: number
@@ -77,7 +77,7 @@ export function createGrype(deps: GrypeDeps): ExternalScanner {
     async scan({ facts, distribution }) {
       const distro = grypeDistro(distribution)
       try {
-        // By a file: of its stdin grype takes a pipe or a file, and Node gives it a socket.
+        // Passed as a file: as stdin grype accepts a pipe or a file, but Node gives it a socket.
         const text = await withDocument(work, grypeDocument(facts, distribution), (path) =>
           program.run({
             args: [`sbom:${path}`, '--distro', distro, '-o', 'json'],

@@ -58,7 +58,7 @@ function findingsOf(match: Json, subject: Subject): ScannerFinding[] {
     const scores = about.flatMap((one) => scoreOf(one) ?? [])
     return {
       id: cve,
-      // The distribution's severity comes first; if it has none, that of the CVE is used.
+      // The distribution's severity or, if it has none, the CVE's.
       severity:
         about.map((one) => severityOf(stringAt(one, 'severity'))).find((word) => word !== 'Unknown') ?? 'Unknown',
       cvss: scores[0] ?? null,
@@ -91,7 +91,7 @@ function idsOf(id: string, related: readonly Json[]): string[] {
   return cves.length > 0 ? [...new Set(cves.map((cve) => cve.toUpperCase()))] : [id]
 }
 
-/** The base score of the newest CVSS version, of the source that grype ranks first. */
+/** The base score of the newest CVSS version, from the source that grype ranks first. */
 function scoreOf(vulnerability: Json): number | null {
   const entries = objectsAt(vulnerability, 'cvss').flatMap((entry) => {
     const score = numberAt(objectAt(entry, 'metrics'), 'baseScore')

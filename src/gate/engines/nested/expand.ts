@@ -1,4 +1,4 @@
-// Adds to a package's members what is packed inside them and the engine does not unpack itself. Bounded.
+// Adds to a package's members the files packed inside them that the engine does not unpack itself. Bounded.
 import { setImmediate } from 'node:timers/promises'
 import { spool, type Spooled, type SpoolFile } from '../../../formats/archive/spool.ts'
 import { isProblem } from '../../../domain/problem.ts'
@@ -9,9 +9,9 @@ import { NESTED_LIMITS, type ExpandLimits } from './limits.ts'
 import { openContainer, type NestedFile } from './open.ts'
 
 export interface ExpandOptions extends ExpandLimits {
-  /** for what is read twice and too large for the memory */
+  /** for content that is read twice and too large for memory */
   createFile(): SpoolFile
-  /** a file that was not, or not wholly, looked into */
+  /** for a file that was not examined, or not completely */
   skip(name: string, reason: string): Promise<void>
 }
 
@@ -31,9 +31,9 @@ interface Streamed {
 
 /**
  * Every member, each followed by the files inside it that the engine would not see. A member that is a container is
- * held on disk while it is read twice. Where only the end of a member says that it is a container, it is read again.
+ * held on disk while it is read twice. A member that only its end identifies as a container is read again.
  * @param members gives the same members each time
- * @throws what reading the members throws; what is wrong inside a member is skipped and named instead
+ * @throws what reading the members throws; errors inside a member are passed to `skip` instead
  */
 export async function* expandMembers(
   members: () => AsyncIterable<ScanMember>,
@@ -70,7 +70,7 @@ export async function* expandMembers(
   }
   if (later.size > 0) yield* behindPrefix(numbered(members(), later), 0)
 
-  /** Those of the files that are a zip behind something else, which a look at their end has made likely. */
+  /** Expands each of these files that is a zip with other data in front. Their ends look like the end of a zip. */
   async function* behindPrefix(
     files: AsyncIterable<{ name: string; content: AsyncIterable<Uint8Array> }>,
     depth: number,
@@ -85,7 +85,7 @@ export async function* expandMembers(
     }
   }
 
-  /** Passes a content on, and looks at its end. */
+  /** Passes content on and keeps its end. */
   function watch(source: AsyncIterable<Uint8Array>) {
     const tail = tails.pop() ?? createTail()
     tail.clear()
@@ -97,7 +97,7 @@ export async function* expandMembers(
     }
     return {
       content: content(),
-      /** once, when it was read */
+      /** to be called once, after the content was read */
       mayBeZip() {
         tails.push(tail)
         return mayEndAsZip(tail.bytes())
@@ -105,7 +105,7 @@ export async function* expandMembers(
     }
   }
 
-  /** The files inside that the engine has to be given. @param engineDepth levels of them that the engine opens itself */
+  /** The files inside that must be sent to the engine. @param engineDepth containers inside each other that it opens itself */
   async function* inside(
     { kind, engineOpens }: Openable,
     container: Spooled,
@@ -132,7 +132,7 @@ export async function* expandMembers(
     try {
       for await (const entry of entries()) {
         if (++used.entries > limits.entries) throw new Overrun(`${limits.entries} files`)
-        // The readers of archives wait for nothing while they have bytes at hand.
+        // The readers of archives do not yield while they have bytes at hand.
         if (used.entries % 64 === 0) await setImmediate()
         const index = count++
         const lookAgain = () => void later.add(index)
@@ -162,7 +162,7 @@ export async function* expandMembers(
       await beyondEngine(streamed, `holds more than ${options.engine?.files} files`)
     if (kind?.kind === 'sealed') await skipSealed(name, kind)
     if (seenByEngine && (!kind || kind.kind === 'sealed')) {
-      // Its end may say that it is a zip; and where the engine stops without a report, the size of what it unpacks counts.
+      // Read for two reasons: its end may show that it is a zip, and its bytes count towards the engine's own limits.
       const watched = watch(content)
       for await (const _ of watched.content);
       if (watched.mayBeZip()) lookAgain()
@@ -210,7 +210,7 @@ export async function* expandMembers(
 
 const streamedAlone = (name: string): Streamed => ({ name, files: 0, bytes: 0, reported: false })
 
-/** The files with these numbers, which are taken out of the set; nothing is read behind the last. */
+/** Yields the files with these numbers and removes the numbers from the set; reads nothing after the last one. */
 async function* numbered<F extends { content: AsyncIterable<Uint8Array> }>(
   files: AsyncIterable<F>,
   wanted: Set<number>,
@@ -232,7 +232,7 @@ function reasonOf(error: unknown): string {
   return `cannot be opened: ${(error as Error).message}`
 }
 
-/** The first bytes of a content, and the content from its beginning. */
+/** The first bytes of the content, and the whole content. */
 async function peek(
   source: AsyncIterable<Uint8Array>,
 ): Promise<{ head: Uint8Array; content: AsyncGenerator<Uint8Array>; close(): Promise<void> }> {

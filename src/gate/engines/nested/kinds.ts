@@ -25,7 +25,7 @@ export interface Sealed {
 
 export type Kind = Openable | Sealed
 
-/** A zip that begins with something else. clamd searches a part of the file for it only. */
+/** A zip with other data in front. clamd searches only part of the file for it. */
 export const ZIP_BEHIND_PREFIX: Openable = { kind: 'zip', engineOpens: false }
 
 /** Kinds that clamd 1.4 opens itself (libclamav/scanners.c, `cli_magic_scan`). */

@@ -1,7 +1,7 @@
 // What unpacking the archives inside one package may cost.
 import type { EngineLimits } from '../clamav/limits.ts'
 
-/** What unpacking one package may cost; what is beyond is skipped and named. */
+/** What unpacking one package may cost; files beyond it are skipped and named. */
 export interface NestedLimits {
   /** containers inside each other */
   depth: number

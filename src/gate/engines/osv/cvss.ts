@@ -12,7 +12,7 @@ export interface CvssScore {
 
 /**
  * The base score of a vector; of a v4.0 vector the score with its threat and environmental metrics, as that version
- * has only one. The version is told from the prefix, v2 vectors have none.
+ * has only one. The prefix gives the version; v2 vectors have none.
  * @returns null when it is no vector
  */
 export function cvssScore(vector: string): CvssScore | null {
@@ -20,7 +20,7 @@ export function cvssScore(vector: string): CvssScore | null {
   const version = (prefix?.[1] ?? '2.0') as CvssScore['version']
   const metrics = prefix ? vector.slice(prefix[0].length) : vector.replace(/^\((.*)\)$/, '$1')
   const names = metrics.split('/').map((metric) => METRIC.exec(metric)?.[1])
-  // The library takes the last of several values of a metric, and leaves out what is no metric.
+  // The library takes the last of several values of a metric, and ignores what is not a metric.
   if (names.includes(undefined) || new Set(names).size < names.length) return null
   try {
     const score = scoreOf(version, metrics)
@@ -35,7 +35,7 @@ const METRIC = /^([A-Z][A-Za-z]{0,2}):[A-Z][A-Za-z]{0,4}$/
 /** @throws for metrics and values that the version does not have @returns null when a base metric is missing */
 function scoreOf(version: CvssScore['version'], metrics: string): number | null {
   if (version === '4.0') {
-    // Safety is a value of the modified metrics alone, which the library does not know.
+    // Only the modified metrics may have the value Safety; the library does not enforce this.
     if (/\bS[CIA]:S/.test(metrics)) return null
     const vector = new Cvss4P0(`CVSS:4.0/${metrics}`)
     return vector.isBaseFullyDefined() ? vector.calculateScores().overall : null

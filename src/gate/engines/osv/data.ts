@@ -11,10 +11,10 @@ import type { ImportResult, OsvImporter } from './import.ts'
 export interface AdvisoryData {
   /** never throws */
   status(): Promise<EngineStatus>
-  /** seconds since the feed longest not read was read; null before the first */
+  /** seconds since the least recently read feed was read; null before the first read */
   ageSeconds(): Promise<number | null>
   /**
-   * Reads the directory and, where they were last read a day ago or more, the ecosystems of the bucket.
+   * Reads the directory, and each ecosystem of the bucket that was last read a day ago or more.
    * @param options.force reads them even if they are fresh
    * @param options.signal ends the update before the next batch of advisories; the feed it reads keeps its last state
    * @throws Problem('already_running')
@@ -141,7 +141,7 @@ export function coversOf(state: AdvisoryState, distribution: Distribution): stri
   return ecosystem ? Object.keys(state.ecosystems).filter((name) => ecosystem.covers(name)) : []
 }
 
-/** Families with advisories about one of the distributions, then those of the languages' packages. */
+/** The families of ecosystems with advisories about one of the distributions, then the ecosystems of the languages. */
 function bucketsFor(distributions: readonly Distribution[]): string[] {
   const families = new Set(
     distributions.flatMap(({ scannerDistro }) => ecosystemOf(scannerDistro)?.name.split(':')[0] ?? []),

@@ -15,7 +15,7 @@ const ORDERS: Readonly<Record<string, string>> = {
   Maven: 'Maven',
 }
 
-/** The ecosystems whose advisories are of use here, under the names their directories have in the OSV bucket. */
+/** The ecosystems whose advisories are used here, under the names their directories have in the OSV bucket. */
 export const BUCKETS: readonly string[] = Object.keys(ORDERS)
 
 /** @returns null for an ecosystem that is none of ours */
@@ -32,7 +32,7 @@ export interface DistributionEcosystem {
   covers(ecosystem: string): boolean
 }
 
-/** A rule for one operating system: our scanner id's release to the ecosystems with its advisories. */
+/** A rule for one operating system: maps the release in our scanner id to the ecosystems with its advisories. */
 type Rule = (release: string) => DistributionEcosystem
 
 const named = (name: string, ...also: string[]): DistributionEcosystem => ({
@@ -44,12 +44,12 @@ const major = (release: string) => release.split('.')[0]!
 
 const RULES: Readonly<Record<string, Rule>> = {
   debian: (release) => named(`Debian:${major(release)}`, 'Debian'),
-  // Pro holds the fixes after the end of free support: what they fix is open in the free packages. FIPS, Realtime and
-  // the kernels for one board are other builds.
+  // Pro has the fixes after the end of free support; the free packages stay vulnerable. FIPS, Realtime and the kernels
+  // for one board are other builds.
   ubuntu: (release) => named(`Ubuntu:${release}:LTS`, `Ubuntu:${release}`, `Ubuntu:Pro:${release}:LTS`),
   almalinux: (release) => named(`AlmaLinux:${major(release)}`, 'AlmaLinux'),
   rockylinux: (release) => named(`Rocky Linux:${major(release)}`, 'Rocky Linux'),
-  // Stream has no advisories of its own; it is what the next minor release of Red Hat's is made of.
+  // Stream has no advisories of its own; the next minor release of Red Hat's is made from it.
   centos: redHat,
   'opensuse/leap': (release) => named(`openSUSE:Leap ${release}`, `openSUSE:openSUSE Leap ${release}`),
   'opensuse/tumbleweed': () => named('openSUSE:Tumbleweed', 'openSUSE:openSUSE Tumbleweed'),

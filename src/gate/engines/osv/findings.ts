@@ -79,7 +79,7 @@ function finding(id: string, subject: FindingSubject, about: readonly Hit[], ord
   }
 }
 
-/** What people may call the advisory. Rebuilds of Red Hat's packages name the erratum that they follow by its address only. */
+/** The names of the advisory. Rebuilds of Red Hat's packages give only the address of the erratum that they follow. */
 function namesOf({ advisory: { id, aliases, urls } }: Hit): string[] {
   const errata = urls.flatMap((url) => /^https:\/\/access\.redhat\.com\/errata\/(RHSA-\d{4}:\d+)$/.exec(url)?.[1] ?? [])
   return [id, ...aliases, ...errata]

@@ -47,9 +47,9 @@ export interface OsvImporter {
 }
 
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
-/** Changes when other things are kept of a record: an unchanged file is then read again. */
+/** Changes whenever a release keeps different parts of a record, so that unchanged files are read again. */
 const READER = 'reader 2'
-/** An advisory of the kernel has hundreds of packages: batches are measured in those. */
+/** A kernel advisory has hundreds of affected packages, so a batch is limited by these too. */
 const BATCH_ENTRIES = 2000
 const BATCH_ADVISORIES = 500
 const SKIPPED_SHOWN = 20
@@ -57,9 +57,9 @@ const SKIPPED_SHOWN = 20
 const TURN_BYTES = 64 * 1024
 
 /**
- * @param download fetches a URL into a new file; throws where it did not arrive whole, or the signal aborts
+ * @param download fetches a URL into a new file; throws when it did not arrive complete, or the signal aborts
  * @param workDirectory existing directory for downloads, on any file system
- * @param distros scanner ids of the distributions offered: advisories about others are left out; all are kept without
+ * @param distros scanner ids of the distributions offered: advisories about others are left out; without this, all are kept
  */
 export function createOsvImporter(deps: {
   advisories: AdvisoryWriter
@@ -108,7 +108,7 @@ export function createOsvImporter(deps: {
   }
 
   async function readAll(source: AdvisorySource, under: AdvisoryImport, signal: AbortSignal | undefined) {
-    // When the record of each id was modified: of two with one id the newer counts.
+    // By id, when its record was modified: of two records with the same id the newer counts.
     const seen = new Map<string, string>()
     const skipped: ImportResult['skipped'] = []
     const changed = new Set<string>()
@@ -224,7 +224,7 @@ async function readable<T>(source: AdvisorySource, work: () => Promise<T>): Prom
   }
 }
 
-/** A source that lost its content must not empty ours: nothing at all, half of it gone, or mostly unreadable. */
+/** Refuses a source that is empty, lost half of its advisories or has many unreadable files: it must not empty ours. */
 function refuseLoss(
   source: AdvisorySource,
   read: { seen: ReadonlyMap<string, string>; skipped: ImportResult['skipped'] },

@@ -34,7 +34,7 @@ export interface ScanInput {
 }
 
 export interface OsvMatcher extends CveScanner {
-  /** Like `scan` of many packages of one distribution with three queries, in their order; without other module streams. */
+  /** Like `scan`, for many packages of one distribution with three queries, in their order; without other module streams. */
   scanAll(packages: readonly PackageFacts[], distribution: Distribution): Promise<CveResult[]>
   /** Ids of the advisories that apply to a package, bug-fix notices too; sorted. */
   matchedAdvisories(input: ScanInput): Promise<string[]>
@@ -55,7 +55,7 @@ interface Identity {
 export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: FormatOrder }): OsvMatcher {
   const { advisories, compare } = deps
 
-  /** What a distribution's packages are matched against; `none` says why there is nothing. */
+  /** What a distribution's packages are matched against; `none` is the reason why there is nothing. */
   async function dataFor(distribution: Distribution) {
     const ecosystem = ecosystemOf(distribution.scannerDistro)
     if (!ecosystem)
@@ -210,7 +210,7 @@ function identitiesOf(facts: PackageFacts, order: Order): Identity[] {
   const version = facts.sourceVersion ?? facts.version
   const epochUnknown = facts.format === 'rpm' && facts.sourceVersion !== null && !/^[0-9]+:/.test(facts.sourceVersion)
   identities.push({ name: source, version, order: epochUnknown ? ignoringEpoch(order) : order })
-  // Signed kernels are packed from a source of their own, with its own version; the trackers speak of `linux`.
+  // Signed kernels are packed from a source of their own, with its own version; the trackers name `linux`.
   if (/^linux-signed(?:-|$)/.test(source)) identities.push({ name: 'linux', version: facts.version, order })
   return identities
 }

@@ -25,7 +25,7 @@ export function exposure(
   return affected.versions.includes(version) ? { fixes: [], fixState: 'unknown' } : null
 }
 
-/** Whether any of the ranges holds a version; for asking it of many versions. */
+/** A function that says whether any of the ranges contains a version; prepared once for many versions. */
 export function covering(ranges: readonly VersionRange[], order: Order): (version: string) => boolean {
   const ready = ranges.map((range) => prepared(range, order))
   return (version) => ready.some((inRange) => inRange(version) !== null)

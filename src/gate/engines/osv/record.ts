@@ -21,7 +21,7 @@ export interface ReadRecord {
   advisory: Advisory
   /** empty for a withdrawn advisory, and for one about ecosystems that are not wanted */
   affected: AffectedPackage[]
-  /** of all that is stored, dates aside: equal means that nothing has to be matched again */
+  /** over all that is stored except dates: if it is equal, nothing has to be matched again */
   digest: string
 }
 
@@ -78,7 +78,7 @@ function cvesOf(json: Json, id: string): string[] {
   return unique(named.length > 0 ? named : requireStrings(json, 'related').filter(isCve))
 }
 
-/** Other names for the same thing; of a notice about several vulnerabilities, `upstream` names each of them. */
+/** Other names of the same vulnerability. `upstream` counts only without CVEs: in notices it names each vulnerability. */
 function aliasesOf(json: Json, id: string, cves: readonly string[]): string[] {
   const names = [...requireStrings(json, 'aliases'), ...(cves.length === 0 ? requireStrings(json, 'upstream') : [])]
   return unique(names).filter((name) => name !== id && !isCve(name))
@@ -115,7 +115,7 @@ function notesOf(details: string, cves: ReadonlySet<string>): Record<string, str
   return notes
 }
 
-/** Keys of an entry that may rate it otherwise than the record. */
+/** Keys with which an entry may have a rating different from the record's. */
 const SAYS_OWN = ['severity', 'ecosystem_specific', 'database_specific']
 
 function affectedOf(json: Json, advisory: Advisory, options: ReadOptions): AffectedPackage[] {
@@ -186,7 +186,7 @@ function rangesOf(entry: Json): VersionRange[] {
   })
 }
 
-/** Lists mostly repeat what the ranges say, up to hundreds of versions a package; only the rest is worth keeping. */
+/** Version lists mostly repeat the ranges, with up to hundreds of versions a package; only the other versions are kept. */
 function uncovered(
   versions: readonly string[],
   ranges: readonly VersionRange[],

@@ -5,7 +5,7 @@ import type { FormatOrder } from './orders.ts'
 
 /**
  * One advisory often names several builds of the same upstream version as the fix of one package, because an
- * architecture or a module context was built again. Each of them holds the fix, so the lowest is where it begins.
+ * architecture or a module context was built again. Each of them has the fix, so the fix begins with the lowest.
  */
 export function foldBuilds(entries: readonly AffectedPackage[], compare: FormatOrder): AffectedPackage[] {
   const kept: AffectedPackage[] = []

@@ -31,8 +31,8 @@ const NEWEST_FIRST = ['4.0', '3.1', '3.0', '2.0']
 
 /**
  * The rating of a record, or of one of its `affected` entries. In this order: the distribution's own priority (Ubuntu,
- * Debian), who alone know how the package is built; CVSS, newest version first; words in `ecosystem_specific` and
- * `database_specific`; malicious packages; a word in the summary.
+ * Debian), because only the distribution knows how the package is built; CVSS, newest version first; words in
+ * `ecosystem_specific` and `database_specific`; malicious packages; a word in the summary.
  */
 export function rate(record: Json, affected: Json = {}): Rating {
   const score =

@@ -21,7 +21,7 @@ export interface AdvisorySource {
   files(): AsyncIterable<SourceFile>
 }
 
-/** The largest records name some ten thousand versions: far below. */
+/** The largest records, which name some ten thousand versions, are far smaller. */
 const LARGEST_RECORD = 64 * 2 ** 20
 
 export function zipSource(path: string): AdvisorySource {
@@ -60,7 +60,7 @@ export function directorySource(directory: string): AdvisorySource {
   }
 }
 
-/** Links are not followed. @throws when the directory is missing: that must not look like one without advisories */
+/** Links are not followed. @throws when the directory is missing: that must not look like a directory without advisories */
 async function namesIn(directory: string): Promise<string[]> {
   await access(directory)
   const names: string[] = []

@@ -1,5 +1,5 @@
-// The names of the top buckets of trivy's database, each a distribution's advisories: read from the file, for no command of
-// trivy does not list them.
+// The names of the top buckets of trivy's database, each a distribution's advisories: read from the file, because no
+// command of trivy lists them.
 import { open, type FileHandle } from 'node:fs/promises'
 import { UnreadableOutput } from '../external/scanner.ts'
 
@@ -10,12 +10,12 @@ const BRANCH = 0x01
 const LEAF = 0x02
 const IS_BUCKET = 0x01
 const META_BYTES = 64
-/** A database has some hundred buckets: more pages than these are no list of them. */
+/** A database has some hundred buckets: a file with more pages than this is not a list of them. */
 const MAX_PAGES = 1000
 const MAX_PAGE_BYTES = 64 << 20
 
 /**
- * The layout is that of bbolt, as its page.go and meta.go have it (https://github.com/etcd-io/bbolt/tree/main/internal/common):
+ * The layout is bbolt's, defined in its page.go and meta.go (https://github.com/etcd-io/bbolt/tree/main/internal/common):
  * two meta pages, of which the one with the higher transaction is in force, and a tree of pages below it.
  * @throws UnreadableOutput when it is no such file
  */
@@ -36,7 +36,7 @@ export async function readBuckets(path: string): Promise<Set<string>> {
     }
     return names
   } catch (error) {
-    // What points behind the end of its page.
+    // An offset points beyond the end of its page.
     if (error instanceof RangeError) throw unreadable()
     throw error
   } finally {
@@ -60,7 +60,7 @@ function metaOf(page: Buffer): { pageSize: number; root: number; transaction: bi
   }
 }
 
-/** A page with those that belong to it. */
+/** A page with its overflow pages. */
 async function page(file: FileHandle, id: number, pageSize: number): Promise<Buffer> {
   const overflow = (await bytes(file, id * pageSize, HEADER)).readUInt32LE(12)
   const size = (overflow + 1) * pageSize
@@ -76,7 +76,7 @@ function visit(page: Buffer, waiting: number[], names: Set<string>): void {
     if (flags === BRANCH) {
       waiting.push(Number(page.readBigUInt64LE(at + 8)))
     } else if (page.readUInt32LE(at) & IS_BUCKET) {
-      // A position counts from its element on.
+      // A position is relative to its element.
       const start = at + page.readUInt32LE(at + 4)
       names.add(page.toString('utf8', start, start + page.readUInt32LE(at + 8)))
     }

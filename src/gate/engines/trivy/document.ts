@@ -12,7 +12,7 @@ interface System {
 
 const named = (family: string): System => ({ family, bucket: (release) => `${family} ${release}` })
 
-/** Our systems as trivy knows them; of one that is not among them it has no advisories. */
+/** Our systems as trivy knows them; trivy has no advisories for any other. */
 const SYSTEMS: Readonly<Record<string, System>> = {
   ubuntu: named('ubuntu'),
   debian: named('debian'),
@@ -42,7 +42,7 @@ export function trivyDistro(distribution: Distribution): TrivyDistro {
 export function trivyDocument(facts: PackageFacts, distribution: Distribution): string {
   const { family, version } = trivyDistro(distribution)
   const { epoch, rest } = facts.format === 'rpm' ? splitEpoch(facts.version) : { epoch: null, rest: facts.version }
-  // Rocky's and Oracle's advisories are for architectures: a package without one would match none.
+  // Rocky's and Oracle's advisories name architectures: a package without one would match none.
   const arch = facts.arch || (distribution.architectures[0] ?? '')
   const purl = formatPackageUrl({
     type: facts.format,
@@ -65,7 +65,7 @@ export function isOfStream(facts: PackageFacts, { family }: TrivyDistro): boolea
   return STREAMS.includes(family) && /\.module[_+]el\d/.test(facts.version)
 }
 
-/** The source's version in the parts that trivy keeps it in: epoch, version, and the release behind the last hyphen. */
+/** The source's version in the parts that trivy stores: epoch, version, and the release after the last hyphen. */
 function sourceProperties(facts: PackageFacts): Record<string, string> {
   const source = sourceOf(facts) ?? { name: facts.name, version: facts.version }
   const { epoch, rest } = splitEpoch(source.version)

@@ -15,7 +15,7 @@ export interface TrivyReport {
   version: string | null
   /** trivy matched the package as one of the given system; for an unsupported system its report is empty */
   matched: boolean
-  /** the distribution makes no more advisories */
+  /** the distribution publishes no more advisories */
   endOfLife: boolean
   findings: ScannerFinding[]
 }
@@ -83,8 +83,8 @@ function findingsOf(vulnerability: Json, subject: Subject): ScannerFinding[] {
 }
 
 /**
- * SUSE's come by the name of the advisory (`openSUSE-SU-2026:0001-1`) and tell their CVEs by the addresses of SUSE's pages
- * of them; one without any keeps its name.
+ * SUSE's have the id of the advisory (`openSUSE-SU-2026:0001-1`) and give their CVEs as addresses of SUSE's pages about them;
+ * one without CVEs keeps its id.
  */
 function idsOf(id: string, references: readonly string[]): string[] {
   if (!/^(?:open)?SUSE-/i.test(id)) return [id]

@@ -67,7 +67,7 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
         TRIVY_NO_PROGRESS: 'true',
         TRIVY_SKIP_VERSION_CHECK: 'true',
         TRIVY_DISABLE_TELEMETRY: 'true',
-        // Of one that crashes the last line is why, not where.
+        // When trivy crashes, the last line then gives the reason, not the location.
         GOTRACEBACK: 'none',
       },
       // An empty directory: a `trivy.yaml` or `.trivyignore` could make trivy leave findings out.
@@ -102,7 +102,7 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
     return version
   }
 
-  /** Read again when it is another file. @throws UnreadableOutput */
+  /** Reads them again only when the database file has changed. @throws UnreadableOutput */
   async function buckets(): Promise<Set<string>> {
     const path = join(cache, 'db', 'trivy.db')
     const file = await stat(path).then(
@@ -118,7 +118,7 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
     }
   }
 
-  /** @returns its report, and whether no findings mean that there are none */
+  /** @returns trivy's report, and whether an empty list of findings means that there are no vulnerabilities */
   async function look(
     facts: PackageFacts,
     distribution: Distribution,
@@ -150,7 +150,7 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
     if (!report.matched || leftOut || distro.bucket === null) return { report, judged: false }
     // The report is the same for a release without data and for a package without vulnerabilities.
     const names = await buckets().catch(async () => {
-      // It may just be replaced.
+      // An update may be replacing it.
       await setTimeout(againAfterMs)
       return buckets()
     })
@@ -167,7 +167,7 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
         const { report, judged } = await look(facts, distribution)
         suspect = false
         const date = await databaseDate()
-        // Releases before 0.69 do not name themselves in their reports.
+        // Releases before 0.69 do not give their version in reports.
         const coverage = coverageOf(
           'trivy',
           report.version ?? version ?? (await askVersion()),
@@ -239,7 +239,7 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
     },
   }
 
-  /** By trivy's own rule, which it could only follow where it loads over the database in force. */
+  /** Applies trivy's own rule. trivy could apply it only if it loaded into the directory of the database in force. */
   async function isFresh(): Promise<boolean> {
     const about = await metadata()
     const now = clock.now().getTime()
@@ -252,7 +252,7 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
     )
   }
 
-  /** In place of the one in force, which trivy itself would write over while scans read it. */
+  /** Replaces the database in force by renaming; trivy itself would overwrite it while scans read it. */
   async function putInForce(): Promise<void> {
     await readBuckets(join(loading, 'db', 'trivy.db'))
     const old = join(loading, 'old')
