@@ -1,36 +1,36 @@
-// What enters the intake, and what the intake answers.
+// The input of the intake, and its answer.
 import type { Origin } from '../domain/audit.ts'
 import type { Scopes } from '../domain/scopes.ts'
 import type { Coverage, CveStatus, HeldReason, PackageStatus, PipelineKey, PipelineResult } from '../domain/status.ts'
 import type { Placed } from '../formats/intake-format.ts'
 import type { Staged, StepEvent, ValidationStep } from '../gate/step.ts'
 
-/** Who brings files, and in which way. */
+/** Who brings files, and how. */
 export interface Meta {
   method: 'upload' | 'import' | 'mirror'
   importedBy: string
   origin: Origin
-  /** what the token that brings it may bring; of an upload `Delivered` says it */
+  /** what the token that brings the files may bring; for an upload, `Delivered` states it */
   scopes?: Scopes | null
   /** the import group that its records belong to */
   group?: string | null
 }
 
-/** What is known of a package before its file was read: where an import source lists it, and as what. */
+/** What an import source lists about a package, known before the file is read. */
 export interface Listing {
   sourceId: number
   package: string
   version: string
   arch: string
-  /** keys of the source where its index is not verified: one of them must have signed the file; null where the index is, or none are */
+  /** keys of a source with an unverified index: one of them must have signed the file; null for a verified index or no keys */
   signers: readonly string[] | null
 }
 
 /** One file to be accepted. Nothing is read before `deliver` is called. */
 export interface Source {
-  /** of a package that is imported; audited when the file never arrives */
+  /** of an imported package; audited when the file never arrives */
   listing?: Listing
-  /** of the file, where it is known before it comes */
+  /** size of the file, where it is known in advance */
   sizeBytes?: number
   /** Names the distribution and writes the bytes, once each and in any order. */
   deliver(to: Delivery): Promise<Delivered>
@@ -40,7 +40,7 @@ export interface Source {
 
 export interface Delivered {
   declaredSha256: string | null
-  /** what the token that brings the file may bring, as it is when the file is complete */
+  /** what the token that brings the file may bring, read when the file is complete */
   scopes?: Scopes | null
 }
 
@@ -55,7 +55,7 @@ export interface Delivery {
   adopt(file: Staged): Promise<void>
 }
 
-/** A source that was received completely. */
+/** A file that was received completely. */
 export interface Arrival extends Staged, Delivered {
   offered: Placed
 }

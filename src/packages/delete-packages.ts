@@ -27,8 +27,8 @@ export interface DeletePackagesDeps {
 }
 
 /**
- * Returns once clients no longer see the packages; their files go afterwards.
- * @returns the records as they were
+ * Returns once clients no longer see the packages; their files are deleted afterwards.
+ * @returns the records before the deletion
  * @throws Problem('not_found') when the selector names none
  */
 export type DeletePackages = (selector: RecordSelector, caller: Caller, origin: Origin) => Promise<PackageRow[]>
@@ -37,8 +37,8 @@ export type DeletePackages = (selector: RecordSelector, caller: Caller, origin: 
  * The same for records by id.
  * @param by user name
  * @param extra further keys of the audit entries
- * @param choose decides in the transaction which of them go; by default all
- * @returns the records as they were; those that no longer exist are left out
+ * @param choose decides in the transaction which of them are deleted; by default all
+ * @returns the records before the deletion; those that no longer exist are left out
  */
 export type DeleteIds = (
   ids: readonly number[],

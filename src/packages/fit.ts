@@ -8,10 +8,10 @@ import type { PackageRow } from '../store/tables.ts'
 import type { Candidate } from '../gate/step.ts'
 import type { Listing } from './arrival.ts'
 
-/** How formats call an architecture that fits all: nfpm copies Debian's word into an apk. */
+/** Names of the architecture that fits all: nfpm writes Debian's name into an apk. */
 const NEUTRAL_WORDS = ['all', 'any', 'noarch']
 
-/** @throws Problem('arch_mismatch'), or 'invalid_package' for what the distribution's package manager would not install */
+/** @throws Problem('arch_mismatch'), or 'invalid_package' for a package that the distribution's package manager cannot install */
 export function requireFitting(facts: PackageFacts, { format, distribution }: Placed): void {
   const taken = archsOf(format, distribution)
   if (!taken.includes(facts.arch)) {
@@ -26,8 +26,8 @@ export function requireFitting(facts: PackageFacts, { format, distribution }: Pl
 }
 
 /**
- * What comes in is what was asked for: a policy, a selection, a scope and a person looked at the name in the catalog.
- * Indexes of Alpine list a noarch package under the architecture of the index (`apk index --rewrite-arch`).
+ * The file must be the package that was requested: a policy, a selection, a scope and a person looked at the name in the
+ * catalog. Indexes of Alpine list a noarch package under the architecture of the index (`apk index --rewrite-arch`).
  * @throws Problem('upstream_error') when the file is another package, version or architecture than its source lists
  */
 export function requireListed(
@@ -44,8 +44,8 @@ export function requireListed(
 }
 
 /**
- * Where nothing vouches for the index of a source that has keys, its packages must be signed (Fedora signs no index).
- * @param signers its keys
+ * Where a source has keys but its index is not signed, its packages must be signed (Fedora signs no index).
+ * @param signers the keys of the source
  * @throws Problem('upstream_error')
  */
 export async function requireSigned(

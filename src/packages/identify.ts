@@ -1,4 +1,4 @@
-// Before the gate: is the file a package, is it for this distribution, and is it new?
+// Before the gate: checks that the file is a package, belongs to this distribution, and is new.
 import { readPiece } from '../formats/archive/file-range.ts'
 import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
@@ -13,13 +13,13 @@ import type { Candidate, Staged } from '../gate/step.ts'
 import { refuseTakenPath, requireFitting } from './fit.ts'
 
 const HEAD_BYTES = 4096
-/** Candidates of one query for duplicates. */
+/** Most candidates of one query for duplicates. */
 const LOOKED_UP = 50
 
 export interface FormatRegistry {
   recognize(head: Uint8Array): IntakeFormat | null
   find(codename: string): Offered | null
-  /** all that can be named, active or not */
+  /** all known distributions, active or not */
   readonly distributions: readonly Distribution[]
   isActive(codename: string): boolean
 }
@@ -72,7 +72,7 @@ export async function identify(
  */
 export type FindDuplicate = (candidate: Candidate) => Promise<PackageRow | null>
 
-/** Candidates that come at the same time share a query. */
+/** Candidates that arrive at the same time share a query. */
 export function createFindDuplicate(db: Db): FindDuplicate {
   const alikeOf = createBatches(async (candidates: readonly Candidate[]) => {
     const alike = await alikeAny(db, candidates)
@@ -81,7 +81,7 @@ export function createFindDuplicate(db: Db): FindDuplicate {
   return async (candidate) => duplicateIn(await alikeOf(candidate), candidate)
 }
 
-/** Records with the bytes of a candidate that were rejected, and those with its name and version in its distribution. */
+/** Rejected records with the bytes of a candidate, and records with its name and version in its distribution. */
 async function alikeAny(db: Db, candidates: readonly Candidate[]): Promise<PackageRow[]> {
   const digests = candidates.map(({ receivedSha256 }) => receivedSha256)
   return db
@@ -116,7 +116,7 @@ function duplicateIn(alike: readonly PackageRow[], candidate: Candidate): Packag
     return null
   }
   const what = `${facts.name} ${facts.version} (${facts.arch})`
-  // In a stream of events `status` is `error`, so the record's has another key too.
+  // In a stream of events `status` is `error`, so the status of the record is in another key too.
   const found = { package: facts.name, version: facts.version, arch: facts.arch, existing_status: existing.status }
   if (existing.sha256 === sha256 || existing.received_sha256 === sha256) {
     throw new Problem('already_exists', `${what} is already in ${distribution.codename}`, {

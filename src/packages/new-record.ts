@@ -8,7 +8,7 @@ import type { Candidate, Staged } from '../gate/step.ts'
 import type { Arrival, Listing, Meta } from './arrival.ts'
 import type { GateResult } from '../gate/gate.ts'
 
-/** How the audit log counts a record that arrives with that status. */
+/** The audit result of a record that arrives with this status. */
 export const RESULTS: Record<PackageStatus, AuditEvent['result']> = {
   published: 'SUCCESS',
   pending_review: 'WARNING',
@@ -24,12 +24,12 @@ export const namesOf = (row: Pick<PackageRow, 'name' | 'version' | 'distribution
   arch: row.arch,
 })
 
-/** What is known of a source when it is audited. */
+/** What the audit entry states about an arrival. */
 export interface Subject {
   codename: string | null
   staged?: Staged
   candidate?: Candidate
-  /** names the package of an import until its file was read */
+  /** names the package of an import until its file is read */
   listing?: Listing | undefined
 }
 
@@ -114,7 +114,7 @@ export function reviewOf(method: string, status: PackageStatus, now: Date): NewR
   return null
 }
 
-/** `validation_steps` of the record: what came before the gate, the gate's steps, and the publication. */
+/** `validation_steps` of the record: the steps before the gate, the gate's steps, and the publication. */
 function allSteps(arrival: Arrival, meta: Meta, gate: GateResult) {
   const { facts, format } = gate.candidate
   const plain = (name: string, message: string) => ({ name, passed: true, message, detail: null })

@@ -1,4 +1,4 @@
-// Makes new records visible: their manifests and, if the gate let them pass, the index. Those that cannot be are deleted again.
+// Publishes new records: writes their manifests and, if the gate passed them, the index. Deletes records it cannot publish.
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { StepEvent } from '../gate/step.ts'
 import type { Placed } from '../formats/intake-format.ts'
@@ -14,7 +14,7 @@ import type { PackageRow } from '../store/tables.ts'
 import type { FormatRegistry } from './identify.ts'
 import { namesOf } from './new-record.ts'
 
-/** @throws Problem('publication_failed'), or what the publisher or the disk reported; no record remains then */
+/** @throws Problem('publication_failed'), or the error of the publisher or the disk; no record remains then */
 export type PublishRecords = (rows: readonly PackageRow[], progress: (event: StepEvent) => void) => Promise<void>
 
 export function createPublishRecords(deps: {
@@ -29,7 +29,7 @@ export function createPublishRecords(deps: {
 }): PublishRecords {
   const { manifests, publisher, checkpoint } = deps
 
-  /** Nothing was acknowledged, so no record may remain. */
+  /** No upload was acknowledged, so no record may remain. */
   async function deleteUnpublished(rows: readonly PackageRow[], cause: unknown): Promise<never> {
     const ids = rows.map((row) => row.id)
     await deleteRecords(deps.db, deps.audit, ids, {
@@ -43,7 +43,7 @@ export function createPublishRecords(deps: {
         outcome: 'publication_failed',
       }),
     })
-    // Whatever fails here is done by the next recovery.
+    // Recovery repeats what fails here.
     for (const codename of servedIn(rows)) await publisher.converge(codename).catch(() => {})
     await deps.clean().catch(() => {})
     if (isProblem(cause) || isStorageFull(cause)) throw cause
@@ -55,10 +55,10 @@ export function createPublishRecords(deps: {
     const isPublished = codenames.length > 0
     if (isPublished) progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
     try {
-      // First: on a full disk a package without a manifest must not become visible, for then it could not be taken back.
+      // First: on a full disk a package without a manifest must not become visible, because it could not be removed again.
       await manifests.write(rows.map((row) => row.id))
       checkpoint('manifest-written')
-      // All have ended before the records are deleted.
+      // Waits for all of them to end before the records are deleted.
       await allEnded(codenames.map((codename) => publisher.converge(codename)))
     } catch (cause) {
       await deleteUnpublished(rows, cause)

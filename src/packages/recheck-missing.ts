@@ -1,4 +1,4 @@
-// Packages that arrive together in any order: what one of them missed at the gate may have come after it.
+// Packages that arrive together in any order: a dependency that was missing at the gate may have arrived later.
 import { sql } from 'kysely'
 import { unpackFacts } from '../domain/packed-facts.ts'
 import { verdictOf, type Policy } from '../domain/decide.ts'
@@ -15,8 +15,8 @@ import { nextTurn } from '../kernel/next-turn.ts'
 const TOGETHER = 50
 
 /**
- * Checks missing dependencies again, of the published and held records that were imported since `since`. `deps_missing` and the
- * verdict `missing` are updated where less is missing now; other verdicts of the gate stay.
+ * Checks missing dependencies again, for published and held records that were imported since `since`. Updates `deps_missing` and
+ * the verdict `missing` where less is missing now; other verdicts of the gate stay.
  * @returns how many records changed
  */
 export async function recheckMissing(db: Db, policy: Policy, target: Placed<Matching>, since: Date): Promise<number> {

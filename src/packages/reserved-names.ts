@@ -7,17 +7,17 @@ import { createKeyedShared } from '../kernel/shared.ts'
 import type { Db } from '../store/db.ts'
 import { reservationsOf } from '../store/reservations.ts'
 
-/** What a file, or the entry of a catalog, states of names. */
+/** The names that a file, or the entry of a catalog, states. */
 export type Stated = Pick<PackageFacts, 'name' | 'provides' | 'requirements'>
 
 /**
- * The intake asks this of the facts of the file itself: what a catalog says of it does not count.
- * @param sourceId the import source that it comes from; null for an upload
+ * The intake calls this with the facts of the file itself: what a catalog states about the file does not count.
+ * @param sourceId the import source of the package; null for an upload
  * @throws Problem('name_reserved')
  */
 export type RequireUnreserved = (format: IntakeFormat, facts: Stated, sourceId: number | null) => Promise<void>
 
-/** Packages that come at the same time share a query. */
+/** Packages that arrive at the same time share a query. */
 export function createRequireUnreserved(db: Db): RequireUnreserved {
   const readAll = createKeyedShared((format: FormatId) => reservationsOf(db, format))
   return async (format, facts, sourceId) => {
@@ -26,7 +26,7 @@ export function createRequireUnreserved(db: Db): RequireUnreserved {
   }
 }
 
-/** The names that the package has, or takes the place of. */
+/** The names that the package has or replaces. */
 export function claimsOf(format: IntakeFormat, { name, provides, requirements }: Stated): Claims {
   const replacing = format.installation.excludesByName ?? []
   const replaces = requirements

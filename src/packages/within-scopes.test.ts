@@ -1,4 +1,4 @@
-// Which packages a token with scopes may bring: by their name, and by the names that they take the place of.
+// Which packages a token with scopes may bring: by their own name, and by the names that they replace.
 import { expect, test } from 'vitest'
 import type { Scopes } from '../domain/scopes.ts'
 import { findDistribution } from '../formats/index.ts'

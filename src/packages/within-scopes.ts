@@ -1,4 +1,4 @@
-// Holds what a token brings to its scopes: by its name, and by the names of packages that clients would install it for.
+// Restricts packages to the token's scopes: by their name, and by the names that clients would install them for.
 import { matchesGlob } from '../domain/glob.ts'
 import { refused, requireAllInside, type Scopes } from '../domain/scopes.ts'
 import type { Placed } from '../formats/intake-format.ts'
@@ -21,8 +21,8 @@ export function requireWithin(scopes: Scopes, { distribution, format }: Placed, 
 }
 
 /**
- * The package that a capability stands for. `pkgconfig(x)`, `so:libx.so.1`, `libx.so.1()(64bit)` and `/usr/bin/x` are no names of
- * packages, and nearly every library has some.
+ * The package name in a capability. `pkgconfig(x)`, `so:libx.so.1`, `libx.so.1()(64bit)` and `/usr/bin/x` are not package
+ * names, and nearly every library has some of them.
  */
 function packageNameIn(stated: string): string[] {
   // rpm's `%{_isa}`: `name(x86-64)`.

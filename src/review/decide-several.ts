@@ -11,7 +11,7 @@ import { readPlan, type DecisionBody, type Plan } from './plan.ts'
 import { revertDecisions } from './revert.ts'
 import { cleanUp, publishChanges } from './settle.ts'
 
-/** The result for one named package, or its result in a dry run. */
+/** The result for one named package; in a dry run, the expected result. */
 export interface DecidedItem {
   selector: Looked
   /** the records of the decision; empty when it failed */

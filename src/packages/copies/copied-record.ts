@@ -1,4 +1,4 @@
-// The row of a copy: what the source says, and what is known of it in its new distribution. Pure.
+// Builds the row of a copy from the source's row and the evidence in its new distribution. Pure.
 import type { Origin } from '../../domain/audit.ts'
 import { resultsOf, type Decision } from '../../domain/decide.ts'
 import { countSeverities } from '../../domain/finding.ts'
@@ -13,11 +13,11 @@ export interface CopyMeta {
   method: 'promotion' | 'migration'
   importedBy: string
   origin: Origin
-  /** what the token that asked for it may bring */
+  /** what the caller's token may bring */
   scopes?: Scopes | null
 }
 
-/** The copy's row: what was looked at in its new distribution takes the place of what the source says. Pure. */
+/** The copy's row: results of checks in its new distribution replace those of the source. Pure. */
 export function copiedRecord(
   source: PackageRow,
   decision: Decision,

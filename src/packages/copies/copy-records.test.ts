@@ -1,4 +1,4 @@
-// A copy is judged by what is known of it where it goes, before that distribution offers it.
+// A copy is judged by the evidence in its new distribution, before that distribution offers it.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'

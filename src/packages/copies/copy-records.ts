@@ -1,5 +1,5 @@
-// Copies published records into another distribution, in one transaction: same bytes, same decisions, and judged there
-// before they are offered.
+// Copies published records into another distribution, in one transaction: same bytes and decisions. Each copy is judged by
+// the evidence in its new distribution before it is offered.
 import type { Standing } from '../../domain/acceptance.ts'
 import { ARRIVING, decide, type Subject } from '../../domain/decide.ts'
 import type { Evidence } from '../../domain/evidence.ts'
@@ -35,19 +35,19 @@ export interface CopyDeps {
   audit: AuditLog
   pool: Pick<Pool, 'has'>
   settings(): Settings
-  /** What is known of a published record where it is copied to: its findings, and those of the advisories there. */
+  /** The evidence about a published record in the target: its findings, and those from the advisories of the target. */
   evidenceThere(source: PackageRow, target: Distribution): Promise<Evidence>
 }
 
-/** What became of one record: the new row, or null when the target has the same package already. */
+/** The result for one record: the new row, or null when the target has the same package already. */
 export interface Copied {
   source: PackageRow
   row: PackageRow | null
 }
 
 /**
- * Copies records with their findings and the decisions in force. What the policy holds or refuses there is not offered.
- * All or none.
+ * Copies records with their findings and the decisions in force: all or none. A copy that the policy holds or refuses in the
+ * target is not offered.
  * @param ids of records of `from`
  * @throws Problem('not_published') for a record that is held or was refused, here or in the target; 'duplicate_conflict',
  * 'rejected_bytes', 'arch_mismatch', 'invalid_package', 'not_found'
@@ -84,7 +84,7 @@ export async function copyRecords(
               fresh.map(({ id }) => (inputs.get(id) as Input).record(decisions.get(id) ?? [])),
               seen,
             )
-      // Quarantine has the bytes of what was refused, besides the pool, where the source needs them.
+      // Refused bytes belong in quarantine. They also stay in the pool where the source needs them.
       const refused = rows
         .filter(({ status }) => isRefused(status))
         .map(({ sha256 }) => ({ kind: 'file', key: sha256 }) as const)
@@ -103,7 +103,7 @@ export async function copyRecords(
   )
 }
 
-/** What was read before the locks may have been quarantined or deleted since. */
+/** Reads the sources again under the locks: they may have been quarantined or deleted since. */
 async function sourcesStillPublished(
   tx: Db,
   ids: readonly number[],
@@ -125,7 +125,7 @@ export function requirePublished({ name, version, arch, distribution, status, se
   throw new Problem('not_published', `${name} ${version} (${arch}) in ${distribution} is ${status}`, { status })
 }
 
-/** Which of the records the target has already, and which it may take. */
+/** Sorts the records into those that the target has already and those that it may take. */
 async function sortOut(
   tx: Db,
   sources: readonly PackageRow[],
@@ -179,7 +179,7 @@ interface Input extends Pick<NewRecord, 'ensureBytes'> {
 
 const COPY: Subject = { ...ARRIVING, isCopy: true }
 
-/** The new record, with everything that can be read and rendered before the transaction. */
+/** The new record; reads and renders everything that it can before the transaction. */
 async function inputOf(
   { db, clock, pool, settings, evidenceThere }: CopyDeps,
   source: PackageRow,
@@ -194,7 +194,7 @@ async function inputOf(
   requireFitting(facts, to)
   if (meta.scopes) requireWithin(meta.scopes, to, facts)
   const imported_at = clock.now()
-  // All packages of a migration come along.
+  // A migration copies all packages of the source, so their dependencies on each other count as satisfied.
   const alongside = meta.method === 'migration' ? [from.distribution.codename] : []
   const missing = (await missingIn(db, facts, to, alongside)).map((requirement) => requirement.text)
   const there = await evidenceThere(source, to.distribution)

@@ -21,7 +21,7 @@ export interface MigrationResult {
   /** packages that the target had already */
   skipped: number
   failed: number
-  /** the first of those that were migrated */
+  /** the first migrated packages */
   packages: { package: string; version: string; arch: string }[]
   errors: { package: string; version: string; code: string; message: string }[]
   manifests_updated: number
@@ -30,7 +30,7 @@ export interface MigrationResult {
 interface Arguments {
   from_dist: string
   to_dist: string
-  /** who asked for it, from where */
+  /** who asked for the migration, and from where */
   by: string
   ip: string | null
   request_id: string | null
@@ -76,7 +76,7 @@ export function migrateKind(deps: MigrateDeps): TaskKind {
   }
 }
 
-/** @param context the cursor continues an interrupted migration */
+/** @param context its cursor continues an interrupted migration */
 async function migrate(
   deps: MigrateDeps,
   fromCodename: string,
@@ -110,7 +110,7 @@ async function migrate(
   context.line(`${state.migrated} packages migrated, ${state.skipped} were there, ${state.failed} failed`)
   return state
 
-  /** Together, or each alone when one of them cannot be copied. */
+  /** Copies the page together, or each package alone when one of them cannot be copied. */
   async function copyPage(page: readonly { package_id: number; name: string; version: string }[]): Promise<Copied[]> {
     try {
       return await copyRecords(

@@ -16,11 +16,11 @@ export interface SeveralPromotions {
   packages: readonly Pick<PromotionRequest, 'package' | 'version' | 'arch'>[]
 }
 
-/** What became of one package: its records, or why none of them was copied. */
+/** The result for one package: its records, or the reason why none of them was copied. */
 export type PromotedPackage = { copied: Copied[] } | { problem: Problem }
 
 /**
- * In the order of the packages. Returns when clients of the target see them.
+ * Answers in the order of the packages, when clients of the target see them.
  * @throws Problem as `openPair`, and as `PublishRecords`: then no package was promoted
  */
 export type PromoteSeveral = (request: SeveralPromotions, caller: Caller, origin: Origin) => Promise<PromotedPackage[]>
@@ -47,13 +47,13 @@ export function createPromoteSeveral(deps: PromoteDeps): PromoteSeveral {
     await show(results.flatMap((one) => ('copied' in one ? one.copied : [])))
     return results
 
-    /** @param copied the same record more than once where it was named more than once */
+    /** @param copied lists a record more than once if it was named more than once */
     async function show(copied: readonly Copied[]): Promise<void> {
       const rows = [...new Map(copied.flatMap(({ row }) => (row ? [[row.id, row] as const] : []))).values()]
       if (rows.length === 0) return
       await deps.publishRecords(rows, () => {})
       announcePromoted(deps.bus, rows)
-      // They may need each other, in any order.
+      // The packages may need each other, in any order.
       await recheckMissing(deps.db, deps.settings(), to, begunAt).catch(deps.onError)
     }
   }

@@ -1,4 +1,4 @@
-// Promotion: published packages of one distribution are copied into another, judged by what is known of them there, and
+// Promotion: published packages of one distribution are copied into another, judged by the evidence there, and
 // published.
 import type { Origin } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/caller.ts'
@@ -17,7 +17,7 @@ import type { PublishRecords } from '../publish-records.ts'
 
 export interface PromotionRequest {
   package: string
-  /** without it, the newest published version of each architecture */
+  /** by default the newest published version of each architecture */
   version?: string | undefined
   arch?: string | undefined
   from_dist: string
@@ -49,7 +49,7 @@ export function createPromote(deps: PromoteDeps): Promote {
 }
 
 /**
- * The two distributions of a promotion or migration. The source may be inactive: what it still serves can move away.
+ * The two distributions of a promotion or migration. The source may be inactive: packages that it still serves can be moved.
  * @throws Problem('unknown_distribution', 'distribution_inactive', 'same_distribution', 'format_mismatch')
  */
 export function openPair(

@@ -22,9 +22,9 @@ import { edgesOf, namedIn } from './edges.ts'
 import { entryOf, latest, refOf, spdxIdOf, type SbomEntry } from './entry.ts'
 import { purlOf, type EmbeddedComponent } from './purl.ts'
 
-/** Records in memory at the same time. */
+/** Most records in memory at the same time. */
 const PAGE = 100
-/** Findings in memory at the same time; one may take some kilobytes. */
+/** Most findings in memory at the same time; one may take some kilobytes. */
 const FINDINGS = 500
 
 export interface ContentsDeps {
@@ -52,13 +52,13 @@ export interface Named {
 export interface Vulnerability {
   entry: SbomEntry
   finding: Finding
-  /** decisions in force on the record, newest first */
+  /** the record's decisions in force, newest first */
   decisions: readonly DecisionRow[]
 }
 
-/** Read the lists one after another, `components` first: the other lists refer only to what it returned. */
+/** Read the lists one after another, `components` first: the other lists refer only to its components. */
 export interface Contents {
-  /** the package of the document; null for a whole repository */
+  /** the package that the document describes; null for a whole repository */
   subject: SbomEntry | null
   /** the distribution; null for all */
   distribution: Distribution | null

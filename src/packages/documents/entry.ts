@@ -16,7 +16,7 @@ export interface SbomEntry {
   row: InventoryRow
   distribution: Distribution
   purl: string
-  /** unique in a document and the same in every document; package URLs of two records may be equal */
+  /** unique in a document, and the same in every document; two records may have equal package URLs */
   ref: string
   spdxId: string
   embedded: EmbeddedEntry[]

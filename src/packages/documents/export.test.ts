@@ -4,7 +4,7 @@ import { watchTurns } from '../../../test/turns.mjs'
 import { dependsOn, namesIn, openDocuments, textOf, type Documents } from './documents.fixture.ts'
 import { decide, finding, insertRecord, need } from './fixture.ts'
 
-/** The work is cut into slices of 10 ms. */
+/** The event loop may be blocked this long; work is cut into slices of 10 ms. */
 const MOST_HELD_MS = 250
 
 let documents: Documents

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto'
 import { createPacer } from '../../kernel/pacer.ts'
 
-/** Small pieces cost a system call each. */
+/** Smaller pieces would each cost a system call. */
 const CHUNK_CHARS = 64 * 1024
 
-/** A key with a value, or with list items that are never in memory all together. */
+/** A key with a value, or with list items that are never all in memory at the same time. */
 export type Part = { key: string; value: unknown } | { key: string; items: AsyncIterable<unknown> }
 
 const valuesOf = (values: Record<string, unknown>): Part[] =>
@@ -62,7 +62,7 @@ export async function* mapped<T, U>(items: AsyncIterable<T>, map: (item: T) => U
 /** Joins pieces into chunks of at least `CHUNK_CHARS`. */
 export async function* batched(pieces: AsyncIterable<string>): AsyncGenerator<string, void, void> {
   let text = ''
-  // Otherwise a list in memory would be written to its end in one turn of the event loop.
+  // Without pauses, a list in memory would be written to its end in one turn of the event loop.
   const pace = createPacer()
   for await (const piece of pieces) {
     await pace()

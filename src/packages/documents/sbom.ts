@@ -51,7 +51,7 @@ export interface Sbom {
 export interface SbomDeps extends ContentsDeps {
   /** of this service; documents name it as their tool */
   version: string
-  /** all that can be named */
+  /** all known distributions */
   distributions: readonly Distribution[]
 }
 

@@ -7,7 +7,7 @@ import { licenseOf } from './license.ts'
 import { isWebAddress } from './web-address.ts'
 
 const NOTHING = 'NOASSERTION'
-/** The time of an empty document: the field is required. */
+/** The time of an empty document, because the field is required. */
 const NEVER = new Date(0)
 
 /** Licenses that SPDX does not know, listed once for each name (clause 10). */

@@ -68,7 +68,7 @@ export interface InstallabilityDeps {
 }
 
 export function createInstallability({ db, clock, find }: InstallabilityDeps): Installability {
-  // A universe of Debian 12 takes 400 MB.
+  // The packages of Debian 12 take 400 MB here, so only one check runs at a time.
   const alone = createSemaphore(1)
 
   function known(codename: string): Placed {
@@ -77,7 +77,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
     return offered
   }
 
-  /** Gives the thread what clients of an architecture see: packages for it and for all, and those of catalogs. */
+  /** Gives the thread all packages that clients of an architecture see: those for it and for all, and those of catalogs. */
   async function fill(
     checker: Checker,
     { format, distribution }: Placed,
@@ -90,7 +90,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
       signal?.throwIfAborted()
       await checker.add('distribution', page)
     }
-    // Before the catalogs: what is held here is not to be had from them either.
+    // Before the catalogs: a package that is held here cannot be installed from a catalog either.
     for (const status of HELD_STATUSES)
       for await (const page of heldPackages(db, distribution.codename, archs, status)) {
         signal?.throwIfAborted()
@@ -107,7 +107,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
     const offered = known(key)
     const { format, distribution } = offered
     const sources = await catalogSources(db, key, format)
-    // What is published while it reads is found by the next check.
+    // The next check finds packages that are published while this one reads.
     const [revision, checkedAt] = [await revisionOf(db, key), clock.now()]
     const architectures: InstallabilityResult['architectures'] = []
     for (const architecture of distribution.architectures) {

@@ -6,17 +6,17 @@ import type { Db } from '../../store/db.ts'
 
 /** Packages in one page: some 700 kB of JSON for Debian's. */
 const PAGE = 500
-/** What their relations take in the database, compressed; a package with more is a page of its own. */
+/** Most bytes of their relations in the database, compressed; a package with more is a page of its own. */
 const PAGE_BYTES = 4 * 1024 * 1024
 
-/** A source whose catalog belongs to a distribution. */
+/** A source whose catalog contains packages for a distribution. */
 export interface CatalogSource {
   id: number
   name: string
   last_sync: Date
 }
 
-/** What the rows before this one of the page take. It reads no value that is stored apart. */
+/** The size of the earlier rows of the page. Reads no value that is stored out of line. */
 const before = (size: RawBuilder<unknown>, order: RawBuilder<unknown>) =>
   sql<number>`(sum(${size}) over (order by ${order}) - (${size}))`
 
@@ -45,7 +45,7 @@ export async function* publishedPackages(
 const OFFERED = sql`exists (select from offers o
   where o.package_id = p.id and o.distribution = p.distribution and o.until_revision is null)`
 
-/** @param where what holds of `packages p` */
+/** @param where condition on `packages p` */
 async function* recordPages(db: Db, where: RawBuilder<unknown>): AsyncGenerator<string> {
   for (let after = '0'; ;) {
     const { rows } = await sql<Page>`with first as (
@@ -107,7 +107,7 @@ export async function catalogSources(
   return rows
 }
 
-/** Keeps those of a page that a selector names; for the packages that a plan adds. */
+/** Keeps the packages of a page that a selector names; for the packages that a plan adds. */
 export function selected(packages: string, selectors: readonly Selector[]): string {
   const list = JSON.parse(packages) as [string, string, string, ...unknown[]][]
   return JSON.stringify(

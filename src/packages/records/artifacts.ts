@@ -8,7 +8,7 @@ import { inNameOrder } from './lock-order.ts'
 
 type LatestCandidate = Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>
 
-/** Published records come first, then the format's version order decides, then the order of arrival. */
+/** Published records are first, then the format's version order decides, then the order of arrival. */
 export function isLater(versions: VersionScheme, a: LatestCandidate, b: LatestCandidate): boolean {
   const published = Number(a.status === 'published') - Number(b.status === 'published')
   if (published !== 0) return published > 0
@@ -16,7 +16,7 @@ export function isLater(versions: VersionScheme, a: LatestCandidate, b: LatestCa
   return order === 0 ? a.id > b.id : order > 0
 }
 
-/** Characters of a description that a search reads: every search passes over the text of all names. */
+/** Characters of a description that a search reads: every search reads the text of all names. */
 const SEARCHED_CHARACTERS = 2000
 
 const searchText = (row: Pick<PackageRow, 'name' | 'description'>) =>
@@ -32,7 +32,7 @@ export async function noteArtifacts(tx: Db, versions: VersionScheme, rows: reado
   }
 }
 
-/** @returns the ids of those whose names had no row */
+/** @returns the ids of records whose names had no row */
 async function insertMissing(tx: Db, rows: readonly PackageRow[]): Promise<Set<number>> {
   const made = await tx
     .insertInto('artifacts')
@@ -77,7 +77,7 @@ async function joinArtifact(tx: Db, versions: VersionScheme, row: PackageRow): P
     .execute()
 }
 
-/** @returns the row, locked; null when it was deleted meanwhile (with the last record of its name) and inserted again here */
+/** @returns the row, locked; null when it was deleted meanwhile (with its last record) and inserted again by this call */
 async function lockOrInsert(tx: Db, row: PackageRow): Promise<Selectable<ArtifactsTable> | null> {
   for (;;) {
     const known = await tx
@@ -93,8 +93,8 @@ async function lockOrInsert(tx: Db, row: PackageRow): Promise<Selectable<Artifac
 }
 
 /**
- * Computes the row again from the records of the name, and deletes it with the last of them. The lock comes first: a
- * transaction that adds a record of that name elsewhere has either committed, and is seen, or waits and inserts the row.
+ * Computes the row again from the records of the name, and deletes it with the last of them. The lock is taken first: another
+ * transaction that adds a record of this name has either committed, and is seen, or waits and inserts the row.
  */
 export async function refreshArtifact(tx: Db, versions: VersionScheme, format: FormatId, name: string): Promise<void> {
   await tx

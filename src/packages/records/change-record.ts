@@ -31,10 +31,10 @@ export interface Change {
   /** its new findings; left out: unchanged */
   findings?: Finding[]
   set?: Partial<Settable>
-  /** what changes of its review */
+  /** changed values of its review */
   review?: ReviewSettable
   audit?: AuditEvent
-  /** its entries where `renderAhead` made them; unless the record has another file by now */
+  /** its entries from `renderAhead`; ignored if the record has another file by now */
   rendered?: Rendered | null
 }
 
@@ -65,7 +65,7 @@ export async function lockIfThere(tx: Db, id: number): Promise<PackageRow | null
 
 /**
  * Changes a record inside the caller's transaction.
- * @param before as `lockRecord` gave it in this transaction
+ * @param before as returned by `lockRecord` in this transaction
  * @throws Problem('not_under_review') with `current_status` when the status does not allow the event
  */
 export async function changeRecord(
@@ -80,7 +80,7 @@ export async function changeRecord(
   const status = transition.to
   const served = servedAfter(transition, before.served)
   const offering = served !== before.served
-  // Clients are offered the new file in place of the old one, which those with an older index may still fetch.
+  // Clients are offered the new file instead of the old one, which clients with an older index may still fetch.
   const replacing = served && before.served && (change.set?.sha256 ?? before.sha256) !== before.sha256
   await tally(tx, [before.id], -1)
   const revision = await lockAndAdvance(tx, before.distribution, {
@@ -107,7 +107,7 @@ export async function changeRecord(
     const begins = { id: before.id, revision, cause: change.event, entries }
     await (replacing ? replaceOffer(tx, begins, GRACE_MS) : offer(tx, [begins]))
   }
-  // What a person unpublishes must be gone as soon as the index is: no grace time for its file.
+  // The file of a package that a person unpublishes must be deleted as soon as no index lists it, without grace time.
   if (offering && !served) await unpublish(tx, before.id, revision, change.event)
   if (isRefused(before.status) !== isRefused(status)) {
     await noteRefusal(tx, before.id, status)
@@ -131,7 +131,7 @@ async function growthOf(tx: Db, before: PackageRow, { set }: Change): Promise<nu
   return size - before.size_bytes
 }
 
-/** Notes that the manifests of records are behind, for a change of what belongs to a record beside its row. */
+/** Notes that the manifests of records are outdated, after a change beside the record's row. */
 export async function noteChanged(tx: Db, ids: readonly number[]): Promise<void> {
   await tx
     .updateTable('packages')

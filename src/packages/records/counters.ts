@@ -4,7 +4,7 @@ import type { Db } from '../../store/db.ts'
 
 /**
  * Adds records to the counters (1) or subtracts them (-1), with their present status, scan and findings. Every change of
- * these is made between a -1 and a 1, under the row lock of the distribution, so that no update is lost.
+ * status, scan or findings is made between a -1 and a 1, under the row lock of the distribution, so that no update is lost.
  */
 export async function tally(tx: Db, ids: readonly number[], by: 1 | -1): Promise<void> {
   await sql`with counted as (
@@ -20,7 +20,7 @@ export async function tally(tx: Db, ids: readonly number[], by: 1 | -1): Promise
     on conflict (distribution, status, severity, fix_state) do update set n = finding_counts.n + excluded.n`.execute(tx)
 }
 
-/** How many records there are, in all distributions. */
+/** Number of records in all distributions. */
 export async function countRecords(db: Db): Promise<number> {
   const row = await db
     .selectFrom('distributions')

@@ -52,7 +52,7 @@ export type NamedRow = Pick<PackageRow, 'id' | 'distribution' | 'name' | 'versio
 export type AlertRow = NamedRow &
   Pick<PackageRow, 'severities' | 'held_reason' | 'review_due_at'> & { missing: string[] }
 
-/** The first records in the order of an index, which each condition is the predicate or the beginning of. */
+/** The first records in the order of an index; each condition is the predicate or a leading part of that index. */
 async function first(
   db: Db,
   where: RawBuilder<unknown>,
@@ -88,7 +88,7 @@ export function dueFirst(db: Db, span: { after: Date | null; upTo: Date }, most:
 /** More deadlines than this are not counted. */
 const MOST_COUNTED = 10_000
 
-/** How many reviews are overdue, and how many exceptions end until `soon`. */
+/** Number of overdue reviews, and of exceptions that end until `soon`. */
 export async function countDeadlines(db: Db, now: Date, soon: Date): Promise<{ overdue: number; ending: number }> {
   const { rows } = await sql<{ overdue: number; ending: number }>`select
     (select count(*)::int from (select from packages
@@ -118,7 +118,7 @@ export async function exceptionsEnding(
   return rows.map((row) => ({ ...row, expires_at: row.expires_at as Date }))
 }
 
-/** The records that came in last. */
+/** The records that arrived last. */
 export async function newestRecords(
   db: Db,
   most: number,

@@ -77,7 +77,7 @@ export async function reopenDecisions(tx: Db, ids: readonly number[], note: stri
     .execute()
 }
 
-/** Closes all active decisions of records at the time of the database, without a person. */
+/** Closes all active decisions of records, with the database's time and without a person. */
 export async function closeDecisionsOf(tx: Db, packageIds: readonly number[], note: string): Promise<void> {
   await tx
     .updateTable('decisions')

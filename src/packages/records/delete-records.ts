@@ -16,12 +16,12 @@ import { inNameOrder, lockRecords } from './lock-order.ts'
 import { endOffers, type EndedOffer } from './offering.ts'
 
 /**
- * Decides in the transaction which of the records go, when no other transaction can change their distributions any more.
- * What it throws ends the transaction.
+ * Decides in the transaction which of the records are deleted, when no other transaction can change their distributions any
+ * more. An error that it throws ends the transaction.
  */
 export type ChooseRecords = (tx: Db, rows: readonly PackageRow[]) => Promise<readonly PackageRow[]>
 
-/** Deletes records. @returns the rows as they were; ids that no longer exist, and those not chosen, are left out */
+/** Deletes records. @returns the rows before the deletion; ids that no longer exist, and those not chosen, are left out */
 export async function deleteRecords(
   db: Db,
   audit: AuditLog,
@@ -52,7 +52,7 @@ export async function deleteRecords(
     await closeDecisionsOf(tx, gone, 'the package was deleted')
     await tally(tx, gone, -1)
     const deleted = await tx.deleteFrom('packages').where('id', 'in', gone).returning('id').execute()
-    // The locks exclude other changes of ours, but not what somebody else does in the database.
+    // The locks exclude other changes by Gatehouse, but not changes by others in the database.
     if (deleted.length < gone.length)
       throw new Problem('already_running', 'a package is being changed by another request')
     await endOffers(tx, ended, 'delete', GRACE_MS)
@@ -73,7 +73,7 @@ export async function deleteRecords(
   })
 }
 
-/** Takes the records of one distribution from its counters. @returns the offers that end, each with a revision of its own */
+/** Subtracts the records of one distribution from its counters. @returns the offers that end, each with a separate revision */
 async function advance(tx: Db, codename: string, rows: readonly PackageRow[]): Promise<EndedOffer[]> {
   const here = rows.filter(({ distribution }) => distribution === codename)
   const served = here.filter((row) => row.served)

@@ -12,8 +12,8 @@ const COUNTERS: Record<PackageStatus, 'published_count' | 'pending_count' | 'qua
 
 /**
  * Raises the distribution's revision and its counters. Its row lock is held until the transaction ends, so revisions
- * are committed in their order.
- * @param change `offers`: how many packages enter or leave the index, each with a revision of its own
+ * are committed in order.
+ * @param change `offers`: how many packages enter or leave the index, each with a separate revision
  * @returns the last of these revisions
  */
 export async function lockAndAdvance(

@@ -7,22 +7,22 @@ import type { Db } from '../../store/db.ts'
 import type { StreamEntry } from '../../store/records/entry-pieces.ts'
 import type { BlobRow, BlobsTable, PackageRow } from '../../store/tables.ts'
 
-/** What an entry contains of the record. */
+/** The columns of the record that an entry contains. */
 type Row = Pick<PackageRow, 'imported_at'>
-/** What it contains of the stored file besides the facts. */
+/** The columns of the stored file that it contains besides the facts. */
 type File = Pick<BlobRow, (typeof FILE_COLUMNS)[number]>
 const FILE_COLUMNS = ['filename', 'size_bytes', 'sha256', 'sha512', 'sha1', 'md5'] as const
 
-/** The entries of a stored file for one record, made ahead. */
+/** The entries of a stored file for one record, rendered before the transaction. */
 export interface Rendered {
   sha256: string
   entries: readonly StreamEntry[]
 }
 
-/** Packed facts above this are rendered on a thread: 256 KiB take 5 ms, the largest (8 MB) 200. */
+/** Packed facts above this size are rendered on a thread: 256 KiB take 5 ms, the largest (8 MB) 200. */
 const LARGE_BYTES = 256 * 1024
 
-/** Renders in place: inside a transaction nothing may wait for a thread. */
+/** Renders in place, because nothing may wait for a thread inside a transaction. */
 export function renderEntries(
   row: Row,
   blob: File & { facts: PackageFacts; files: Uint8Array },
@@ -48,8 +48,8 @@ export async function renderNew(
 }
 
 /**
- * Renders the entries of a large package before a transaction that may publish it: in place that would hold the event loop
- * for up to 400 ms.
+ * Renders the entries of a large package before a transaction that may publish it: in place, rendering would block the event
+ * loop for up to 400 ms.
  * @returns null for other packages
  */
 export async function renderAhead(

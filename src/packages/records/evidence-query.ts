@@ -1,4 +1,4 @@
-// What is stored about a record beside its row: what checks saw, findings of another version, decisions about the same advisories.
+// What is stored about a record beside its row: evidence, findings of another version, decisions about the same advisories.
 import { sql } from 'kysely'
 import type { Severity } from '../../domain/finding.ts'
 import { unpackFound } from '../../domain/stored-evidence.ts'
@@ -6,10 +6,10 @@ import type { Db } from '../../store/db.ts'
 import type { Judged } from './evidence.ts'
 import type { DecisionRow, PackageRow } from '../../store/tables.ts'
 
-/** Rows of one record that are read. */
+/** Most evidence rows of one record that are read. */
 const MOST_EVIDENCE = 50
 
-/** What checks saw of a record: what is in force first, then the rest, newest first; 50 at most. */
+/** The evidence about a record: rows in force first, then the others, newest first; 50 at most. */
 export async function evidenceOf(db: Db, record: Judged) {
   const rows = await db
     .selectFrom('evidence as e')
@@ -25,7 +25,7 @@ export async function evidenceOf(db: Db, record: Judged) {
   return rows.map(({ findings, ...row }) => ({ ...row, findings: unpackFound(findings ?? [], record) }))
 }
 
-/** Advisories of a record that are looked up. */
+/** Most advisories of a record that are looked up. */
 const MOST_LOOKED_UP = 500
 
 export async function findingIds(db: Db, packageId: number): Promise<{ id: string; severity: Severity }[]> {

@@ -1,4 +1,4 @@
-// What checks saw of a record: one row for the same again, another one for something else, and findings kept once.
+// Evidence about a record: the same evidence keeps its row, different evidence gets another row, and findings are stored once.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
@@ -111,7 +111,7 @@ test.each([
   expect(row).toEqual({ behind })
 })
 
-// The embedded database has one session, which nothing else can wait for.
+// The embedded database has one session, so nothing can wait for another one.
 test.runIf(process.env['TEST_DATABASE_URL'])(
   'newer advisories come into force after the records that are being stored, or before they are',
   async () => {

@@ -1,4 +1,4 @@
-// What checks saw of records, as rows. Runs in the transaction of the change, which has locked the record's distribution.
+// Evidence as rows. Runs in the transaction of the change, which has locked the record's distribution.
 import { sql } from 'kysely'
 import type { Seen } from '../../domain/evidence.ts'
 import { canonicalJson } from '../../domain/json.ts'
@@ -7,7 +7,7 @@ import { sha256Hex } from '../../kernel/crypto.ts'
 import type { Db } from '../../store/db.ts'
 import type { EvidenceBody } from '../../store/tables.ts'
 
-/** A record, as far as its evidence depends on it. */
+/** The columns of a record that its evidence depends on. */
 export type Judged = About & { id: number }
 
 interface Row {
@@ -19,11 +19,11 @@ interface Row {
   behind: boolean
   digest: string
   body: EvidenceBody
-  /** of `finding_sets` */
+  /** digest in `finding_sets` */
   findings: string | null
 }
 
-/** What was seen of new records. */
+/** Stores the evidence about new records. */
 export async function insertEvidence(
   tx: Db,
   records: readonly { record: Judged; seen: readonly Seen[] }[],
@@ -38,7 +38,7 @@ export async function insertEvidence(
   await insertRows(tx, rows, sets, at)
 }
 
-/** What later checks saw of a stored record. The same again moves only the time and the versions of the row in force. */
+/** Stores the evidence of later checks. Unchanged evidence only updates the time and the versions of the row in force. */
 export async function noteEvidence(tx: Db, record: Judged, seen: readonly Seen[], at: Date): Promise<void> {
   const inForce = await generationInForce(tx, seen)
   for (const one of seen) {
@@ -58,7 +58,7 @@ export async function noteEvidence(tx: Db, record: Judged, seen: readonly Seen[]
 const current = (tx: Db, id: number, kind: string) =>
   tx.updateTable('evidence').where('package_id', '=', id).where('kind', '=', kind).where('replaced_at', 'is', null)
 
-/** What is known of the record `from` and was not looked at again for its copy. */
+/** Copies the evidence about the record `from`, except for steps that were checked again for its copy. */
 export async function copyEvidence(tx: Db, from: number, to: number): Promise<void> {
   await sql`insert into evidence (package_id, kind, engine, data_version, generation, at, last_at, digest, body, findings)
     select ${to}::bigint, kind, engine, data_version, generation, at, last_at, digest, body, findings from evidence e
@@ -67,9 +67,9 @@ export async function copyEvidence(tx: Db, from: number, to: number): Promise<vo
 }
 
 /**
- * The advisories in force, which stay in force until the transaction ends: an import waits with its last step
- * (`store/advisories/import`). What was matched with earlier ones is `behind`, because the match that follows an import may
- * have passed before the record was there.
+ * The generation of advisories in force. It stays in force until the transaction ends, because an import waits with its last
+ * step (`store/advisories/import`). A match with an earlier generation is marked `behind`, because the match that follows an
+ * import may have ended before the record existed.
  */
 async function generationInForce(tx: Db, seen: readonly Seen[]): Promise<number | null> {
   if (!seen.some(({ generation }) => typeof generation === 'number')) return null
@@ -96,7 +96,7 @@ function rowOf(record: Judged, seen: Seen, inForce: number | null, sets: Map<str
 
 async function insertRows(tx: Db, rows: readonly Row[], sets: ReadonlyMap<string, string>, at: Date): Promise<void> {
   if (rows.length === 0) return
-  // In one order, because the rows stay locked: retention deletes none that is about to be referred to.
+  // In a fixed order, because the rows stay locked: so retention deletes no set that this transaction is about to refer to.
   for (const [digest, findings] of [...sets].sort())
     await tx
       .insertInto('finding_sets')

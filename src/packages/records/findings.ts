@@ -45,8 +45,8 @@ export async function storeFindings(
 }
 
 /**
- * Replaces the scores of finding rows, and leaves everything else about them alone. Call it between `tally(-1)` and `tally(1)`.
- * @param findings all of the record, with scores that moved
+ * Replaces the scores of finding rows and changes nothing else. Call it between `tally(-1)` and `tally(1)`.
+ * @param findings all findings of the record, with the new scores
  */
 export async function storeScores(tx: Db, id: number, findings: readonly Finding[]): Promise<void> {
   const rows = findings.map((finding) => ({ cve: finding.id, epss: finding.epss, risk: riskOf(finding), finding }))

@@ -1,4 +1,4 @@
-// The past of distributions: which publications are kept, and what becomes of the offers that only older ones name.
+// The past of distributions: which publications are kept, and what happens to offers that only older ones name.
 import { sql } from 'kysely'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -12,7 +12,7 @@ const BATCH = 500
 export interface History {
   /**
    * Hourly: deletes publications that are older than the kept days, except the one that was live when these days began,
-   * and the offers that no kept publication names. The bytes of their files go unless something else needs them.
+   * and the offers that no kept publication names. Deletes the bytes of their files unless something else needs them.
    */
   prune(): Promise<void>
 }
@@ -28,10 +28,10 @@ export function createHistory(deps: { db: Db; clock: Clock; days(): number }): H
     while ((await pruneOffers(codename)) === BATCH);
   }
 
-  /** @returns how many were deleted */
+  /** @returns the number of deleted offers */
   async function pruneOffers(codename: string): Promise<number> {
     return transaction(db, async (tx) => {
-      // A refusal changes offers of before under this lock.
+      // A refusal changes earlier offers under this lock.
       await lockDistributions(tx, [codename])
       const { rows } = await sql<{ sha256: string; until: number }>`
         with gone as (
@@ -42,7 +42,7 @@ export function createHistory(deps: { db: Db; clock: Clock; days(): number }): H
         delete from offers using gone where offers.package_id = gone.package_id and offers.from_revision = gone.from_revision
         returning sha256, until_revision as until`.execute(tx)
       if (rows.length === 0) return 0
-      // An index that is kept in memory from before can no longer be continued.
+      // An older index in memory can no longer be continued.
       const floor = Math.max(...rows.map((row) => row.until))
       await sql`update distributions set history_floor = greatest(history_floor, ${floor}::bigint)
         where codename = ${codename}`.execute(tx)

@@ -1,4 +1,4 @@
-// Records inserted together: each has its own outcome, and counters, positions and audit entries agree.
+// Records inserted together: each has a separate outcome, and counters, positions and audit entries agree.
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -119,7 +119,7 @@ async function insert(...inputs: NewRecord[]): Promise<string[]> {
   )
 }
 
-/** What must agree after any insert. */
+/** The state that must be consistent after any insert. */
 async function state() {
   const { db } = database
   const distribution = await db.selectFrom('distributions').selectAll().executeTakeFirstOrThrow()

@@ -1,4 +1,4 @@
-// The transaction that inserts records: those that arrive together in one distribution, with everything that changes with them.
+// The transaction that inserts records which arrive together in one distribution, and updates everything that depends on them.
 import type { Insertable } from 'kysely'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { Seen } from '../../domain/evidence.ts'
@@ -21,23 +21,23 @@ import { lockAndAdvance } from './distribution-row.ts'
 import { offer } from './offering.ts'
 
 export interface NewRecord {
-  /** without what this room counts */
+  /** without the columns that this room counts */
   record: Omit<Insertable<PackagesTable>, 'changes' | 'manifest_changes'> & { imported_at: Date }
-  /** of a record that people have to do with */
+  /** null for a record that needs no person */
   review: Omit<Insertable<ReviewsTable>, 'package_id'> | null
   blob: Insertable<BlobsTable>
-  /** of a published record; rendered before, because a large one waits for a thread */
+  /** of a published record; rendered before the transaction, because a large one needs a thread */
   entries: readonly StreamEntry[]
   audit: AuditEvent
-  /** what the checks saw */
+  /** the evidence of the checks */
   evidence: readonly Seen[]
-  /** Makes the bytes durable in their place unless they are there. Called outside transactions, possibly more than once. */
+  /** Stores the bytes durably unless they are stored already. Called outside transactions, possibly more than once. */
   ensureBytes(): Promise<void>
 }
 
 /**
  * Inserts records of one distribution; published ones are offered. They share a transaction, which takes ten round trips
- * for one as for many. When one of them makes it fail, each is tried alone.
+ * for any number of records. When one of them makes it fail, each is tried alone.
  * @returns for each its row or its error: Problem('duplicate_conflict') when name, version and architecture exist there
  */
 export async function insertRecords(
@@ -76,7 +76,7 @@ async function insertReady(
 
 /**
  * Whether other records of the transaction may succeed without the one that failed: a name that is taken, or values that
- * the database refuses (SQLSTATE classes 22, 23, 54). A database that is away or full fails for each of them.
+ * the database refuses (SQLSTATE classes 22, 23, 54). A database that is full or does not answer fails for each of them.
  */
 export function belongsToOneRecord(error: unknown): boolean {
   if (error instanceof Problem) return error.code !== 'database_busy'
@@ -86,7 +86,7 @@ export function belongsToOneRecord(error: unknown): boolean {
 
 /**
  * Inserts records in the caller's transaction: all or none.
- * @throws Problem('duplicate_conflict') when one of them exists; BytesRemoved, which `withBytes` answers
+ * @throws Problem('duplicate_conflict') when one of them exists; BytesRemoved, which `withBytes` handles
  */
 export async function insertTogether(
   tx: Db,
@@ -141,7 +141,7 @@ export async function insertTogether(
   return rows
 }
 
-/** @param before the last revision that others have: each of these gets one of its own */
+/** @param before the last revision used by others: each of these records gets a revision after it */
 async function offerPublished(
   tx: Db,
   ready: readonly NewRecord[],

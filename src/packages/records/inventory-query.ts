@@ -43,7 +43,7 @@ export interface InventoryFilter {
 
 type Place = Pick<InventoryRow, 'distribution' | 'name' | 'version' | 'arch'>
 
-/** Offered records by distribution, name, version and architecture. Each page costs the same. */
+/** Offered records by distribution, name, version and architecture. The cost of a page does not depend on its position. */
 export async function* inventoryPages(
   db: Db,
   filter: InventoryFilter,
@@ -160,7 +160,7 @@ export async function* vulnerabilityPages(
   )
   const isMeant = filter.packageId === undefined ? sql`o.package_id is not null` : sql`true`
   for (;;) {
-    // The ids come first, from their index: with the findings, each page would sort all rows after it.
+    // The query reads the ids first, from their index: together with the findings, each page would sort all later rows.
     const { rows } = await sql<{ cve: string; finding: Finding | null }>`
       select page.cve, worst.finding from (select distinct f.cve from findings f where f.cve > ${last} and ${scope} order by f.cve limit ${pageSize}) page
       left join lateral (

@@ -15,7 +15,7 @@ export async function lockDistributions(tx: Db, codenames: readonly string[]): P
     .execute()
 }
 
-/** Locks the distributions that have these records. */
+/** Locks the distributions of these records. */
 export async function lockDistributionsOf(tx: Db, ids: readonly number[]): Promise<void> {
   const places = await tx.selectFrom('packages').select('distribution').distinct().where('id', 'in', ids).execute()
   if (places.length > 0)
@@ -26,8 +26,8 @@ export async function lockDistributionsOf(tx: Db, ids: readonly number[]): Promi
 }
 
 /**
- * Locks what a transaction that changes several records will change: their distributions, then the rows of their names.
- * One record after the other, it would hold a name while it waits for the next distribution.
+ * Locks everything that a transaction on several records changes: their distributions, then the rows of their names.
+ * If it locked record by record, it would hold a name while it waits for the next distribution.
  */
 export async function lockRecords(tx: Db, ids: readonly number[]): Promise<void> {
   await lockDistributionsOf(tx, ids)
@@ -36,7 +36,7 @@ export async function lockRecords(tx: Db, ids: readonly number[]): Promise<void>
     order by name collate "C", format for update`.execute(tx)
 }
 
-/** The order in which records are changed: that of their distributions. */
+/** The order in which records are changed: by distribution. */
 export function inLockOrder<T extends { distribution: string; id: number }>(rows: readonly T[]): T[] {
   return [...rows].sort((a, b) =>
     a.distribution < b.distribution ? -1 : a.distribution > b.distribution ? 1 : a.id - b.id,

@@ -1,4 +1,4 @@
-// Manifests of one record that two processes write at the same time, and what a crash leaves of them.
+// Two processes write the manifest of one record at the same time, and a crash leaves unfinished manifests.
 import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { KyselyPlugin } from 'kysely'
@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => house.close())
 
-/** Runs something once, after the first answer of the database and before the caller has it. */
+/** Runs something once, after the first answer of the database and before the caller receives it. */
 function afterFirstAnswer(work: () => Promise<void>): KyselyPlugin {
   let isDone = false
   return {
@@ -36,7 +36,7 @@ function afterFirstAnswer(work: () => Promise<void>): KyselyPlugin {
   }
 }
 
-// The embedded database has one process, and one session: what comes in between would wait for it.
+// The embedded database has one process and one session, so work in between would wait for it.
 test.runIf(process.env['TEST_DATABASE_URL'])(
   'the newer state stays, though its process wrote before the other',
   async () => {

@@ -14,23 +14,23 @@ import { decisionsOf } from './decisions.ts'
 import type { BlobRow, DecisionRow, PackagesTable, ReviewsTable } from '../../store/tables.ts'
 import type { Paths } from '../../store/paths.ts'
 
-/** The record without the columns that have a meaning in one database only. */
+/** The record without the columns that are only meaningful in one database. */
 type RecordPart = Omit<Selectable<PackagesTable>, 'id' | 'changes' | 'manifest_changes'>
 type ReviewPart = Omit<Selectable<ReviewsTable>, 'package_id'>
 
 export interface Manifest {
   schema: 2
   record: RecordPart
-  /** null when people never had to do with it */
+  /** null when the record never needed a person */
   review: ReviewPart | null
-  /** null while it is not offered */
+  /** null while the record is not offered */
   offer: { from_revision: number } | null
-  /** all decisions about it, oldest first */
+  /** all decisions about the record, oldest first */
   decisions: DecisionRow[]
   blob: Omit<BlobRow, 'facts' | 'files'> & { facts: PackageFacts; files: string }
 }
 
-/** As a query returns it, with the facts as text. */
+/** As a query returns it: the facts are text. */
 type StoredBlob = Omit<BlobRow, 'facts'> & { facts: string }
 
 type Row = Selectable<PackagesTable>
@@ -129,15 +129,15 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       ...rest,
       blob: { ...blob, files: Buffer.from(files).toString('base64') },
     }
-    // The facts stay text: those of the largest package take 100 ms to parse and as long to write.
+    // The facts stay text: parsing those of the largest package takes 100 ms, and writing them takes as long.
     const text = `${JSON.stringify(manifest).slice(0, -'}}'.length)},"facts":${facts}}}`
     await ensureDirectory(directoryOf(row), 0o700)
     await exchangeFile(join(paths.manifests, key(row)), text, 0o600)
   }
 
   /**
-   * @returns ids of those that changed since they were read. Another process may have written a newer manifest before the older
-   *   one of this process took its place, so they are written again, whoever notes it.
+   * @returns ids of records that changed since they were read. Another process may have written a newer manifest before this
+   *   process replaced it by an older one, so they are written again, whichever process notes it.
    */
   async function noteWritten(rows: readonly Row[]): Promise<number[]> {
     if (rows.length === 0) return []
@@ -148,7 +148,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
         where packages.id = w.id and packages.manifest_changes < w.changes
       ) select id, changes from packages where id = any(${ids}::bigint[])`.execute(db)
     const present = new Map(existing.rows.map(({ id, changes }) => [id, changes]))
-    // Deleted meanwhile: its manifest may have been removed before it was written here.
+    // The record was deleted meanwhile: its manifest may have been removed before this process wrote it.
     const gone = rows.filter((row) => !present.has(row.id))
     if (gone.length > 0)
       await db
@@ -196,7 +196,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     },
     read: (name) => parse(join(paths.manifests, name)),
     async *all() {
-      // Not `entriesBelow`: manifests lie on the third level only, and an operator may have linked a level elsewhere.
+      // Not `entriesBelow`: manifests are on the third level only, and an operator may have linked a level elsewhere.
       for (const distribution of await listed(paths.manifests)) {
         for (const letter of await listed(join(paths.manifests, distribution))) {
           for (const file of await listed(join(paths.manifests, distribution, letter))) {
@@ -230,7 +230,7 @@ async function listed(directory: string): Promise<string[]> {
   }
 }
 
-/** What a file may hold before it is checked. */
+/** The content of a file before it is checked. */
 type Read = { schema?: unknown; record?: { name?: unknown }; blob?: { sha256?: unknown } }
 
 async function parse(path: string): Promise<Manifest | null> {

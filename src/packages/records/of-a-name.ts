@@ -1,11 +1,11 @@
-// The records of one name in the order in which they are shown, over all formats and distributions.
+// The records of one name in display order, over all formats and distributions.
 import type { VersionScheme } from '../../formats/ecosystem.ts'
 import type { PackageRow } from '../../store/tables.ts'
 import { isLater } from './artifacts.ts'
 
 type Head = Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at' | 'format' | 'distribution'>
 
-/** The format that came in last is first, because versions of two formats cannot be compared; in each the latest is first. */
+/** The most recently arrived format is first, because versions of two formats cannot be compared; in each the latest is first. */
 export function byFormat<R extends Head>(rows: readonly R[], formatOf: (row: R) => { versions: VersionScheme }): R[] {
   const newest = new Map<string, number>()
   for (const row of rows)
@@ -17,7 +17,7 @@ export function byFormat<R extends Head>(rows: readonly R[], formatOf: (row: R) 
   })
 }
 
-/** As many as there is room for: the first of each format and distribution, then others; in the order given. */
+/** Takes as many as fit: the first of each format and distribution, then others, in the given order. */
 export function someOfEachPlace<R extends Pick<Head, 'format' | 'distribution'>>(
   sorted: readonly R[],
   most: number,

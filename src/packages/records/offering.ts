@@ -1,4 +1,4 @@
-// What clients are offered: from which revision until which, with the index entries, which stay as long as the offer is known, and
+// The offers: from which revision until which, with the index entries, which stay as long as the offer is known, and
 // what each package provides.
 import { sql } from 'kysely'
 import { isRefused } from '../../domain/transitions.ts'
@@ -9,19 +9,19 @@ import { storeEntries, type StreamEntry } from '../../store/records/entry-pieces
 
 export interface Offering {
   id: number
-  /** the revision that offers it first: its place in the index */
+  /** the first revision that offers it: its place in the index */
   revision: number
   cause: OfferCause
   entries: readonly StreamEntry[]
 }
 
 /**
- * Offers records from their revisions on, and stores what the publisher needs: their index entries, what they provide and need,
- * which the database takes from the facts it has.
+ * Offers records from their revisions on, and stores what the publisher needs: their index entries, and what they provide and
+ * need. The database takes the latter from the facts that it has.
  */
 export async function offer(tx: Db, records: readonly Offering[]): Promise<void> {
   await storeEntries(tx, records)
-  // Each field is read from the facts once: reading them for each of 65,000 provides unpacked 8 MB as often.
+  // Each field is read from the facts once: reading them for each of 65,000 provides would unpack 8 MB each time.
   await sql`with record as materialized (
       select p.id, p.distribution, p.name, p.version, p.arch, p.sha256, b.filename, given.revision, given.cause,
         b.facts->>'multiArch' as multi_arch, b.facts->'provides' as provides, b.facts->'requirements' as requirements
@@ -49,7 +49,7 @@ export async function offer(tx: Db, records: readonly Offering[]): Promise<void>
 
 /**
  * The opposite of `offer`.
- * @param graceMs by default the package file goes as soon as no live index names it
+ * @param graceMs by default the package file is deleted as soon as no live index names it
  */
 export async function unpublish(tx: Db, id: number, revision: number, cause: OfferCause, graceMs = 0): Promise<void> {
   await tx.deleteFrom('capabilities').where('package_id', '=', id).execute()
@@ -57,7 +57,7 @@ export async function unpublish(tx: Db, id: number, revision: number, cause: Off
   await endOffers(tx, [{ id, revision }], cause, graceMs)
 }
 
-/** Another file, or another entry of the same one, takes the place of what is offered: an offer of its own, at the same revision. */
+/** Replaces an offer by one of another file, or of another entry of the same file: a new offer, at the same revision. */
 export async function replaceOffer(tx: Db, by: Offering, graceMs: number): Promise<void> {
   await unpublish(tx, by.id, by.revision, by.cause, graceMs)
   await offer(tx, [by])
@@ -65,7 +65,7 @@ export async function replaceOffer(tx: Db, by: Offering, graceMs: number): Promi
 
 export interface EndedOffer {
   id: number
-  /** the first one without it */
+  /** the first revision without it */
   revision: number
 }
 
@@ -80,7 +80,7 @@ export async function endOffers(
   graceMs: number,
 ): Promise<void> {
   if (ended.length === 0) return
-  // What never was in a publication leaves nothing behind.
+  // An offer that never was in a publication keeps no bytes.
   await sql`update offers set until_revision = ended.revision, ended_by = ${cause}, ended_at = now(),
       keeps_bytes = keeps_bytes and from_revision <= (select published_revision from distributions where codename = offers.distribution),
       unlink_at = now() + ${graceMs / 1000}::float8 * interval '1 second'
@@ -88,7 +88,7 @@ export async function endOffers(
     where package_id = ended.id and until_revision is null`.execute(tx)
 }
 
-/** Past publications go on naming a file that was refused, but do not keep its bytes. */
+/** Past publications still name a refused file, but do not keep its bytes. */
 export async function noteRefusal(tx: Db, id: number, status: PackageStatus): Promise<void> {
   await tx
     .updateTable('offers')

@@ -61,7 +61,7 @@ async function addManifest(key: string): Promise<string> {
 
 const now = async () => (await sql<{ at: Date }>`select now() as at`.execute(database.db)).rows[0]!.at
 
-/** @param since from when a retry is counted */
+/** @param since start of the retry delays */
 const rows = (since = new Date(0)) =>
   database.db
     .selectFrom('pending_deletions')
@@ -72,7 +72,7 @@ const rows = (since = new Date(0)) =>
 test('one that fails is reported and waits for its retry, and the others are carried out', async () => {
   const stuck = await addManifest('jammy/a/a_1_amd64.json')
   const removed = await addManifest('jammy/b/b_1_amd64.json')
-  // A directory in place of the file cannot be removed as one.
+  // A directory in place of the file makes its removal fail.
   await rm(stuck)
   await mkdir(stuck)
   const since = await now()
@@ -81,7 +81,7 @@ test('one that fails is reported and waits for its retry, and the others are car
   expect(errors.map(String)).toEqual(['Error: the deletion of manifest jammy/a/a_1_amd64.json failed'])
   expect(await exists(removed)).toBe(false)
 
-  // Not due yet, on a machine that stalls too.
+  // Not due yet, even on a machine that stalls.
   await sql`update pending_deletions set due_at = due_at + interval '1 hour'`.execute(database.db)
   await pendingDeletions().run()
   expect((await rows()).map(({ attempts }) => attempts)).toEqual([1])
@@ -108,7 +108,7 @@ test('the sweep deletes the row of a removed file after an hour, unless a record
   const pool = createPool(paths)
   const { sha256: referred } = await insertRecord(db, { name: 'referred' })
   const removed = 'a'.repeat(64)
-  // As a failed upload leaves it: bytes at most, and no row.
+  // The state after a failed upload: bytes at most, and no row.
   await placeBytes(db, pool, removed, 'deb')
   await sql`update blobs set removal_token = 'old', removal_ended_at = now() where sha256 = ${referred}`.execute(db)
   const kept = async () => (await db.selectFrom('blobs').select('sha256').execute()).map(({ sha256 }) => sha256).sort()
@@ -162,7 +162,7 @@ describe('packages in an object store:', () => {
     store.remove = remove
     expect([await placeBytes(database.db, pool, file.sha256, file.format), has()]).toEqual([false, true])
 
-    // A backup need not wait, and an upload is refused.
+    // A backup need not wait; an upload is refused.
     expect(await removalsUnderWay(database.db)).toBe(false)
     const facts = { ...factsToMatch({ ...PACKAGE, format: file.format }), files: [], record: { fields: [] } }
     const digests = { sha256: file.sha256, sha512: '', sha1: '', md5: '' }
@@ -171,7 +171,7 @@ describe('packages in an object store:', () => {
       withBytes(database.db, keep, (seen) => database.db.transaction().execute((tx) => insertBlobs(tx, [row], seen)))
     await expect(insert()).rejects.toMatchObject({ code: 'storage_unavailable' })
 
-    // The store carries it out, and the claim becomes void.
+    // The store executes the removal, and the claim becomes void.
     store.objects.clear()
     await sql`update blobs set removal_began_at = now() - interval '11 seconds'`.execute(database.db)
     await insert()

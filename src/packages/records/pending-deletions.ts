@@ -1,4 +1,4 @@
-// Carries out pending deletions: manifests of deleted records, and stored files to be removed or moved.
+// Executes pending deletions: removes manifests of deleted records, and removes or moves stored files.
 import { sql } from 'kysely'
 import type { Checkpoint } from '../../kernel/checkpoint.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -13,15 +13,15 @@ const BATCH = 200
 /** Delay after the first failure; doubled with each further one. */
 const RETRY_SECONDS = 30
 const LONGEST_RETRY_SECONDS = 3600
-/** A manifest takes milliseconds to write: older unfinished ones belong to a process that died. */
+/** Writing a manifest takes milliseconds: older unfinished ones belong to a process that died. */
 const UNFINISHED_MS = 15 * 60_000
 /** Delay when another process is removing the same file. */
 const BUSY_SECONDS = 1
 
 export interface PendingDeletions {
-  /** Carries out those that are due. One that fails is reported and tried again later; the others go on. */
+  /** Executes those that are due. A failure is reported and tried again later; it does not affect the others. */
   run(): Promise<void>
-  /** Hourly: deletes rows of files that were removed long ago, and manifests that a crash left half-written. */
+  /** Hourly: deletes rows of files that were removed long ago, and manifests that a crash left unfinished. */
   sweep(): Promise<void>
 }
 
@@ -73,7 +73,7 @@ export function createPendingDeletions(deps: {
       .execute()
   }
 
-  /** @returns false when it has to wait for another process */
+  /** @returns false when the deletion has to wait for another process */
   async function carryOut({ kind, key }: Pick<PendingDeletionsTable, 'kind' | 'key'>): Promise<boolean> {
     if (kind === 'manifest') {
       await removeManifest(key)

@@ -1,4 +1,4 @@
-// Pages of the publications of a distribution, with how many packages entered and left with each.
+// Pages of the publications of a distribution, with the number of packages that each added and removed.
 import { sql } from 'kysely'
 import type { Db } from '../../store/db.ts'
 import { offset, type At } from './review-query.ts'
@@ -9,12 +9,12 @@ export interface PublicationRow {
   published_at: Date
   causes: string[]
   live: boolean
-  /** at most `MOST_CHANGES`; null for the oldest one that is kept */
+  /** at most `MOST_CHANGES`; null for the oldest kept publication */
   added: number | null
   removed: number | null
 }
 
-/** A burst publishes once a second, and a month is kept. */
+/** A burst makes one publication each second, and a month of them is kept. */
 const MOST_COUNTED = 10_000
 const MOST_CHANGES = 1_000
 

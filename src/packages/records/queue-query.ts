@@ -25,7 +25,7 @@ export type QueueSort = (typeof QUEUE_SORTS)[number]
 
 const KNOWN_EXPLOITED = sql`exists (select from findings f where f.package_id = p.id and f.in_kev)`
 
-/** The rest of each order makes it total, so that no record is on two pages. */
+/** The last columns make each order total, so that no record is on two pages. */
 const ORDERS: Record<QueueSort, RawBuilder<unknown>> = {
   due: sql`p.review_due_at, p.risk desc, p.id`,
   worst: sql`p.risk desc, p.review_due_at, p.id`,
@@ -36,7 +36,7 @@ const ORDERS: Record<QueueSort, RawBuilder<unknown>> = {
 
 /**
  * One page of the records under review.
- * @returns `matching`: how many the filter leaves; `review` and `blocked`: all under review, and all that were blocked
+ * @returns `matching`: how many match the filter; `review` and `blocked`: all under review, and all that were blocked
  */
 export async function queuePage(
   db: Db,

@@ -1,4 +1,4 @@
-// Rebuilding the tables from the manifests: what is counted and published, also by a run that was interrupted.
+// Rebuilding the tables from the manifests: counters and publications, also after an interrupted run.
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
@@ -40,7 +40,7 @@ beforeEach(async () => {
 })
 afterEach(() => house.close())
 
-/** As after the loss of the database. */
+/** Empties the tables as a lost database would. */
 async function loseRecords(): Promise<void> {
   await sql`truncate packages, blobs, offers, offer_entries, offer_entry_pieces, publications, package_counts, finding_counts, artifacts cascade`.execute(
     database.db,
@@ -52,7 +52,7 @@ const names = async () =>
     .map((row) => `${row.distribution} ${row.name}`)
     .sort()
 
-/** @param stopAfter the run is aborted when it has read this many manifests */
+/** @param stopAfter the run is aborted after this many manifests */
 function run(stopAfter = Infinity) {
   return reindex(
     {

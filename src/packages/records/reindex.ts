@@ -36,12 +36,12 @@ interface Cursor extends ReindexResult {
   /** the last manifest that was read; null before the first */
   after: Place | null
   with_manifest: number
-  /** distributions that records were restored to, still to be published */
+  /** distributions with restored records, still to be published */
   restored: string[]
 }
 
 export const SYNC_INDEX = 'sync_index'
-/** Manifests between two saves of the cursor: those after the last save are read again after a crash. */
+/** Manifests between two saves of the cursor: after a crash, those since the last save are read again. */
 const SAVE_EVERY = 200
 /** Manifests between two log lines. */
 const LINE_EVERY = 500
@@ -56,7 +56,7 @@ export function syncIndexKind(deps: ReindexDeps, ended: () => void): TaskKind {
   }
 }
 
-/** @param context the cursor continues an interrupted run */
+/** @param context its cursor continues an interrupted run */
 export async function reindex(deps: ReindexDeps, context: TaskProgress): Promise<ReindexResult> {
   const { db, manifests, pool, publisher } = deps
   const { signal } = context
@@ -67,13 +67,13 @@ export async function reindex(deps: ReindexDeps, context: TaskProgress): Promise
   const isResumed = context.cursor !== null
   const save = () => context.save({ ...cursor })
   await save()
-  // A manifest that a crash left unwritten does not make an orphan.
+  // A manifest that is unwritten because of a crash does not make its record an orphan.
   await manifests.catchUp()
   const all = await ordered(manifests, signal)
   const { after } = cursor
   const left = after ? all.filter((one) => inOrder(after, one) < 0) : all
   context.line(`${left.length} manifests to read`)
-  // In the order of their first publication, so that the index comes out the same.
+  // In the order of their first publication, so that the index is the same as before.
   for (const [n, one] of left.entries()) {
     signal.throwIfAborted()
     if (n > 0 && n % SAVE_EVERY === 0) await save()
@@ -97,7 +97,7 @@ export async function reindex(deps: ReindexDeps, context: TaskProgress): Promise
     context.line(`${cursor.restored.shift()!} is published`)
     await save()
   }
-  // Records restored after the last save of an interrupted run are not in its cursor, but made their distributions due.
+  // The cursor lacks records restored after the last save of an interrupted run, but their distributions are due.
   const failed = isResumed ? await publisher.recover() : []
   if (failed.length > 0) throw new Problem('publication_failed', `could not be published: ${failed.join(', ')}`)
   return result
@@ -112,7 +112,7 @@ export async function reindex(deps: ReindexDeps, context: TaskProgress): Promise
     const { record, blob } = manifest
     const file = { format: record.format, sha256: record.sha256, filename: blob.filename }
     if (!(await pool.has(file)) && !(await pool.hasQuarantined(file))) cursor.missing_files++
-    // A deleted record's manifest stays until its pending deletion is done.
+    // The manifest of a deleted record stays until its pending deletion is done.
     const stands = async (tx: Db) =>
       (await manifests.has(key)) &&
       !(await tx

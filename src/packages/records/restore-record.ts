@@ -20,7 +20,7 @@ import { offer } from './offering.ts'
 /**
  * Inserts the record that a manifest describes, at its old place in the index.
  * @param stands whether the manifest is still valid; called under the lock under which records are deleted
- * @returns false when it is not, or when name, version and architecture exist
+ * @returns false when it is not valid, or when name, version and architecture exist
  */
 export async function restoreRecord(
   db: Db,
@@ -37,7 +37,7 @@ export async function restoreRecord(
     files: Buffer.from(manifest.blob.files, 'base64'),
   }
   return transaction(db, async (tx) => {
-    // Locks in the order in which `insertRecords` takes them.
+    // Takes locks in the same order as `insertRecords`.
     await lockDistributions(tx, [record.distribution])
     if (!(await stands(tx))) return false
     await insertBlobs(tx, [blob], null)
@@ -71,8 +71,8 @@ export async function restoreRecord(
       bytes: blob.size_bytes,
     })
     if (offered) {
-      // Later packages must come after it. It joins in the middle of the index, so kept blocks cannot be continued from;
-      // and the distribution is due for a publish even if this process dies.
+      // Later packages must follow it. The record enters the middle of the index, so kept blocks cannot be continued, and the
+      // distribution is due for a publish even if this process dies.
       const next = sql<number>`greatest(revision, ${offered.from_revision}::bigint) + 1`
       await tx
         .updateTable('distributions')

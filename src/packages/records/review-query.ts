@@ -24,9 +24,9 @@ export interface FindingTotals {
   counts: SeverityCounts
   total: number
   kev: number
-  /** with a score of 0.1 or more */
+  /** findings with a score of 0.1 or more */
   likely: number
-  /** policy actions on them, strictest first */
+  /** policy actions on the findings, strictest first */
   actions: PolicyAction[]
 }
 
@@ -34,7 +34,7 @@ const LIGHT_COLUMNS = sql`id, distribution, format, name, version, arch, status,
   sha256, received_sha256, filename, size_bytes, imported_at, imported_by, cve_summary, last_scan, quarantined_at, quarantined_by,
   review_origin, review_since, review_due_at, overdue_noted_at, review_reasons, severities, risk`
 
-/** A record without the columns that grow with its findings, its dependencies or its texts. */
+/** A record without the columns whose size depends on its findings, dependencies or texts. */
 export type LightRow = Pick<
   PackageRow,
   | 'id'
@@ -147,7 +147,7 @@ export async function lightRowsOf(db: Db, ids: readonly number[]): Promise<Light
   return inOrder(await readRows<LightRow>(db, ids, LIGHT_COLUMNS), ids)
 }
 
-/** The same with the first findings of each, the worst. A kernel has 3,000, which are 4 MB. */
+/** The same with the worst findings of each. A kernel has 3,000 findings, which take 4 MB. */
 export async function rowsWithFindings(
   db: Db,
   ids: readonly number[],

@@ -1,4 +1,4 @@
-// The row of a stored file: its digests, and what it states about itself.
+// The row of a stored file: its digests and its facts.
 import type { Insertable } from 'kysely'
 import type { Digests, PackageFacts } from '../../domain/package.ts'
 import { packFacts } from '../../domain/packed-facts.ts'
