@@ -1,4 +1,4 @@
-// Makes what clients see of one distribution agree with the database: one rename for each publish, forward only.
+// Makes what clients see of one distribution agree with the database: one rename for each publish, never back to an older state.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Selectable } from 'kysely'
@@ -50,8 +50,8 @@ export interface DistributionPublisherDeps {
 
 export interface DistributionPublisher {
   /**
-   * Returns when clients see at least the revision the distribution has now.
-   * @returns bytes of indexes that were written for it; 0 when they saw it already
+   * Returns when clients see at least the revision that the distribution has now.
+   * @returns bytes of indexes written for it; 0 when clients saw it already
    */
   publish(): Promise<number>
   /** The next publish starts from the database alone: neither from memory nor from the blocks on disk. */
@@ -66,16 +66,16 @@ export interface DistributionPublisher {
   exclusively<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** What is kept of the index between publishes. */
+/** The state of the index in memory between publishes. */
 type Kept =
   /** complete up to `state.revision` */
   | { kind: 'cached'; state: IndexState; bytes: number; savedRevision: number }
-  /** nothing: start from the blocks on disk. Also while a change is being applied, which may fail half-way */
+  /** no state: the next publish starts from the blocks on disk. Also while a change is applied, which may fail half-way */
   | { kind: 'loading' }
-  /** nothing, and the blocks on disk must not be used */
+  /** no state, and the blocks on disk must not be used */
   | { kind: 'untrusted' }
 
-/** Why an attempt to publish ended. All but bytes of a generation that is live now lead to another attempt. */
+/** The result of an attempt to publish. Every result but the bytes of a generation that is live now leads to another attempt. */
 type Attempt =
   | number
   /** another process published the same revision or a later one, or removed files from the tree meanwhile */
@@ -114,7 +114,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
   }
 
   async function attempt(row: Selectable<DistributionsTable>, started: number): Promise<Attempt> {
-    // The date is committed before it is used: 3-6 ms that run beside the rest.
+    // The date is committed before it is used: 3-6 ms that run in parallel with the other work.
     const [state, seconds] = await allEnded([
       trace('publish follow', {}, followed),
       trace('publish reserve date', {}, reserveDate),
@@ -172,7 +172,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     return bytes
   }
 
-  /** Why there is a new publication: why packages entered and left, else what made the index be written again. */
+  /** Why there is a new publication: why packages entered and left, else why the index is written again. */
   function causesOf(
     row: Selectable<DistributionsTable>,
     { causes, published }: IndexState,
@@ -184,7 +184,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     return [isOther ? 'background_index' : 'rebuild']
   }
 
-  /** The architectures whose index is the same as in the live generation, where each has one of its own. */
+  /** The architectures whose index is the same as in the live generation, where each architecture has a separate index. */
   async function unchangedIn(
     { published, changedAt }: IndexState,
     backgroundIndexes: string,
@@ -193,7 +193,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     if ((await linkedGeneration(tree.link)) !== published.generation) return null
     const isUnchanged = (arch: string) => (changedAt.get(arch) ?? -1) <= published.revision
     const architectures = distribution.architectures.filter(isUnchanged)
-    // A publish that nothing asked for: someone wants the index written again.
+    // Nothing changed since the last publish: the caller wants the index written again.
     if (architectures.length === distribution.architectures.length) return null
     return { generation: published.generation, architectures }
   }
@@ -211,10 +211,10 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     }
   }
 
-  /** The blocks at the distribution's revision of this moment: from memory, from disk, or from the database. */
+  /** The blocks at the distribution's current revision: from memory, from disk, or from the database. */
   async function followed(): Promise<IndexState> {
     const before = kept
-    // Half of a change must not be published: what a failure leaves is not trusted more than what was there before.
+    // Half of a change must not be published: the state after a failure is trusted no more than the state before it.
     const pending: Kept = { kind: before.kind === 'untrusted' ? 'untrusted' : 'loading' }
     kept = pending
     const stored = before.kind === 'loading' ? await loadBlocks(cachePath, offered) : null
@@ -231,7 +231,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
   }
 
   async function save(): Promise<void> {
-    // Packages that are not yet in the tree must not be loaded as if they were.
+    // A saved state counts all its packages as linked, so it must not contain packages that are not in the tree yet.
     if (kept.kind !== 'cached' || kept.state.linked < kept.state.revision || kept.state.revision === kept.savedRevision)
       return
     const { revision } = kept.state
@@ -254,7 +254,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
   }
 }
 
-/** Background indexes whose files exist: after a restore they are missing, until the next run makes them again. */
+/** Background indexes whose files exist: after a restore the files are missing until the next run makes them again. */
 async function present(tree: Tree, indexes: readonly BackgroundIndexRow[]): Promise<BackgroundIndexRow[]> {
   const found = await Promise.all(indexes.map((index) => exists(join(tree.background, index.sha256))))
   return indexes.filter((_, i) => found[i])

@@ -1,4 +1,4 @@
-// The one moment clients see: the rename that makes a generation live, and the date that its Release carries.
+// The one change that clients see: the rename that makes a generation live, and the date in its Release.
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join, relative } from 'node:path'
 import { sql, type Selectable } from 'kysely'
@@ -18,16 +18,17 @@ export type Publication = Omit<Selectable<PublicationsTable>, 'distribution' | '
 export interface Flip {
   /**
    * The Release date in seconds, committed before it is used: a crash right after the rename must not lead to an older one.
-   * It only grows, because apt silently ignores an index older than the one it holds. apt refuses a date more than 10 s in
+   * It only grows, because apt silently ignores an index older than its own. apt refuses a date more than 10 s in
    * the future (Acquire::Max-FutureTime), so in a burst of more than one publish a second the date stays
-   * `AHEAD_SECONDS` ahead of the clock. apt takes an index of equal date.
+   * `AHEAD_SECONDS` ahead of the clock. apt accepts an index of equal date.
    */
   reserveDate(): Promise<number>
   /**
    * Makes a written generation live, under the distribution's row lock: publication only moves forward, whichever replica
    * publishes.
-   * @param publication what is noted of it
-   * @param cleanings of the moment the state was read; a later cleaning may have removed files that the generation needs
+   * @param publication the row that is stored about it
+   * @param cleanings number of cleanings when the state was read; a later cleaning may have removed files that the generation
+   * needs
    */
   flip(publication: Publication, cleanings: number): Promise<'published' | 'overtaken'>
 }
@@ -41,7 +42,7 @@ export function createFlip(
 
   async function reserveDate(): Promise<number> {
     const now = Math.floor(clock.now().getTime() / 1000)
-    // A database that was lost or restored may know less than clients have seen.
+    // A lost or restored database may have an older date than clients have seen.
     const seen = releaseDateOf(await linkedGeneration(tree.link))
     const row = await db
       .updateTable('distributions')
@@ -63,7 +64,7 @@ export function createFlip(
     try {
       await db.transaction().execute(async (tx) => {
         const now = clock.now()
-        // One statement: the publication is noted together with the change, and what was live before for removal.
+        // One statement stores the publication, changes the distribution, and notes the previous generation for removal.
         const { rows } = await sql<{ generation: string | null; published_revision: number; cleanings: number }>`
           with live as (select codename, generation, published_revision, cleanings from distributions where codename = ${codename} for update),
           old as (insert into superseded_generations (distribution, generation, superseded_at)
@@ -79,7 +80,7 @@ export function createFlip(
         const linked = await linkedGeneration(tree.link)
         const isLive = live.generation !== null && linked === live.generation && (await exists(join(tree.base, linked)))
         if (isLive && live.published_revision >= revision) throw new Overtaken()
-        // Another replica reserved its date later and flipped before: apt would ignore the older index.
+        // Another replica reserved its date later but flipped earlier: apt would ignore the older index.
         if (releaseDateOf(linked) > releaseDateOf(generation)) throw new Overtaken()
         await renameName(temporary, tree.link)
         checkpoint('after-flip')
@@ -95,8 +96,8 @@ export function createFlip(
   }
 
   /**
-   * Makes the further names, last: a name that led elsewhere never leads to nothing. They lead through the link, so it does
-   * not matter who replaced that. `isVisible` sees what a crash before leaves.
+   * Makes the further names last, so that a name that led elsewhere always leads to something. They lead through the link, so it
+   * does not matter who replaced the link. `isVisible` notices names that a crash left unmade.
    */
   async function named<Outcome>(outcome: Outcome): Promise<Outcome> {
     await ensureStanding(tree)
@@ -106,5 +107,5 @@ export function createFlip(
   return { reserveDate, flip }
 }
 
-/** Rolls back the transaction that found out. */
+/** Rolls back the transaction of a flip that is too late. */
 class Overtaken extends Error {}

@@ -1,4 +1,4 @@
-// What distributions offered in the past: each publication can be told from the offers, and old ones are pruned with their bytes.
+// What distributions offered in the past: the offers reproduce each publication, and old ones are pruned with their bytes.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -56,7 +56,7 @@ async function change(name: string, event: 'quarantine'): Promise<void> {
 
 const publications = () => house.db.selectFrom('publications').selectAll().orderBy('revision').execute()
 
-/** The names that the offers say a revision had, in the order of its index. */
+/** The names that a revision had according to the offers, in the order of its index. */
 async function offeredAt(revision: number): Promise<string[]> {
   const rows = await house.db
     .selectFrom('offers')
@@ -134,7 +134,7 @@ describe('the bytes of a package that is no longer offered', () => {
     expect([await pooled('a'), (await publications()).length]).toEqual([true, 3])
     house.clock.advance(25 * DAY)
     await prune(30)
-    // The one without it was live when the kept days began; the one before is gone, and with it the offer.
+    // The publication without it was live when the kept days began; the earlier one is gone, and the offer with it.
     expect((await publications()).map(({ causes }) => causes)).toEqual([['delete'], ['upload']])
     expect([await pooled('a'), await pooled('b')]).toEqual([false, true])
     expect(await house.db.selectFrom('offers').select('name').orderBy('name').execute()).toEqual([
@@ -166,7 +166,7 @@ describe('the bytes of a package that is no longer offered', () => {
     await remove('never')
     await prune(30)
     expect([await pooled('a'), await pooled('never'), await pooled('b')]).toEqual([false, false, true])
-    // What was offered is known nevertheless.
+    // The past offers are still known.
     expect(await offeredAt(2)).toEqual(['a', 'b'])
   })
 })

@@ -1,4 +1,4 @@
-// The rows of distributions, made to agree with what the deployment declares; and what is reported of their initialization.
+// Makes the rows of distributions agree with the declarations of the deployment, and reports their initialization.
 import { sql } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
 import { archsOf } from '../formats/architectures.ts'
@@ -14,7 +14,7 @@ export interface InitResult {
   message: string
 }
 
-/** What the index of a distribution shows of its definition: a change of it is published. */
+/** The parts of a definition that the index of a distribution shows: a change of them is published. */
 const shownOf = ({ architectures, component, fullName, release = {}, aliases = [] }: Distribution) => {
   const { origin, label, suite, description, notAutomatic, butAutomaticUpgrades } = release
   const fields = [origin, label, suite, description, notAutomatic, butAutomaticUpgrades]
@@ -22,9 +22,9 @@ const shownOf = ({ architectures, component, fullName, release = {}, aliases = [
 }
 
 /**
- * Inserts the rows that are missing and stores the definitions.
- * @param offered those that are declared and whose format is switched on
- * @throws StartError naming every distribution that has packages which its definition does not fit
+ * Inserts missing rows and stores the definitions.
+ * @param offered declared distributions whose format is switched on
+ * @throws StartError that names every distribution with packages that do not fit its definition
  */
 export async function ensureDistributions(db: Db, clock: Clock, offered: readonly Offered[]): Promise<void> {
   const rows = await db.selectFrom('distributions').select(['codename', 'definition']).execute()
@@ -52,7 +52,7 @@ export async function ensureDistributions(db: Db, clock: Clock, offered: readonl
     const { codename, format } = distribution
     const known = before.get(codename)
     const next = sql<number>`distributions.revision + 1`
-    // Paths may have changed too, so the next publish starts from nothing and links every package.
+    // Paths may have changed too, so the next publish starts without any state and links every package.
     const restart = known && shownOf(known) !== shownOf(distribution) ? { revision: next, history_floor: next } : {}
     const definition = JSON.stringify(distribution)
     await db
@@ -81,8 +81,8 @@ async function faultOf(db: Db, known: Distribution, { format, distribution }: Of
 }
 
 /**
- * The stored definitions of distributions that are not among these: they were declared once. Their aliases may be names of
- * others now.
+ * The stored definitions of distributions that are no longer declared. Their aliases may now be names of other
+ * distributions.
  */
 export async function formerDistributions(db: Db, declared: readonly Distribution[]): Promise<Distribution[]> {
   const rows = await db.selectFrom('distributions').select(['codename', 'definition']).orderBy('codename').execute()

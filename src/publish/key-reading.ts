@@ -1,4 +1,4 @@
-// Inside a reader: the OpenPGP keys that people gave for sources.
+// Inside a reader: reads the OpenPGP keys that people configured for sources.
 import { readKeys } from 'openpgp'
 import type { SourceKey } from './package-keys.ts'
 

@@ -1,4 +1,4 @@
-// The repository's OpenPGP key where others find it, and its replacement by a new one.
+// The repository's OpenPGP key in the places where others find it, and its replacement by a new one.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '../domain/problem.ts'
@@ -11,11 +11,11 @@ import type { PackageKeys } from './package-keys.ts'
 import type { Publisher } from './publisher.ts'
 
 export interface SigningKeyFiles {
-  /** Writes the public files, except the one that clients fetch while what they fetch is signed with another key. */
+  /** Writes the public files. The file that clients fetch is not written while indexes are signed with another key. */
   prepare(): Promise<void>
   /** Replaces the key, then signs all distributions again. @returns those that failed @throws Problem `already_running` */
   replace(): Promise<string[]>
-  /** Ends a replacement that a crash cut off, or that a start with another key file began. */
+  /** Completes a replacement that a crash interrupted, or that began with a start with another key file. */
   finish(): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export function createSigningKeyFiles(deps: {
   publisher: Pick<Publisher, 'signAgain'>
 }): SigningKeyFiles {
   const { keys, paths } = deps
-  /** Written last: while it is another one, what is published is not signed with the present key. */
+  /** Written last: while it contains another key, the indexes are not all signed with the present key. */
   const path = join(paths.keys, 'gpg.key')
   let running = false
 
@@ -39,7 +39,7 @@ export function createSigningKeyFiles(deps: {
   async function prepare(): Promise<void> {
     const former = keys.formerArmored()
     if (former !== '') await ensureContent(join(paths.keys, FORMER_KEYS_FILE), former)
-    // Beside the checkpoints, so that a copy of the directory can be verified by itself.
+    // Beside the checkpoints, so that a copy of the directory is enough to verify it.
     await ensureContent(join(paths.audit, 'gpg.key'), `${keys.openpgp.publicKeyArmored}${former}`, 0o600)
     if (!(await isReplaced())) await ensureContent(path, keys.openpgp.publicKeyArmored)
   }

@@ -1,4 +1,4 @@
-// How long publishes that follow each other wait.
+// How long successive publishes wait.
 import { expect, test } from 'vitest'
 import { createPace } from './pace.ts'
 import { MOST } from './tree/superseded.ts'

@@ -1,25 +1,25 @@
-// How fast a distribution may be published: as fast as clients that hold an older index can follow.
+// How fast a distribution may be published: as fast as clients with an older index can follow.
 import { MOST } from './tree/superseded.ts'
 
 /**
- * Bytes of indexes a second. With half of the bound at once, superseded ones reach `MOST.bytes` after 16 s. 10,000 deb
- * packages (3.5 MB for each publish) are published 73 times at once and then 4.8 times a second.
+ * Bytes of indexes a second. After half of the bound at once, superseded generations reach `MOST.bytes` after 16 s. 10,000
+ * deb packages (3.5 MB for each publish) are published 73 times at once and then 4.8 times a second.
  */
 const BYTES_PER_SECOND = 16 * 1024 * 1024
 const AT_ONCE = MOST.bytes / 2
-/** So that publishes of small distributions keep to `MOST.number` in the same way. */
+/** Least bytes counted for a publish, so that publishes of small distributions keep to `MOST.number` in the same way. */
 const LEAST_BYTES = MOST.bytes / MOST.number
-/** No upload waits longer for it. A publish of so many bytes takes longer than this itself. */
+/** No upload waits longer because of the pace. A publish of that many bytes takes longer than this itself. */
 const MOST_MS = 2000
 
 export interface Pace {
-  /** Milliseconds until the next publish should begin. What is offered meanwhile joins it. */
+  /** Milliseconds until the next publish should begin. Packages that are offered meanwhile join it. */
   wait(now: number): number
   /** Notes a publish. @param bytes that it wrote */
   published(bytes: number, now: number): void
 }
 
-/** A bucket that leaks: a publish after a pause waits for nothing. Times are of `performance.now`. */
+/** A leaky bucket: a publish after a pause does not wait. Times are of `performance.now`. */
 export function createPace(): Pace {
   let level = 0
   let at = 0
@@ -34,7 +34,7 @@ export function createPace(): Pace {
     },
     published(bytes, now) {
       leak(now)
-      // What is beyond the longest wait is forgiven, so that a few large publishes do not slow many small ones.
+      // Bytes beyond the longest wait are not counted, so that a few large publishes do not slow many small ones.
       level = Math.min(level + Math.max(bytes, LEAST_BYTES), AT_ONCE + (MOST_MS / 1000) * BYTES_PER_SECOND)
     },
   }

@@ -18,7 +18,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'package-keys-'))
   for (const name of ['own', 'first', 'second'] as const)
     keys[name] = (await generateKey({ userIDs: [{ name }], format: 'object' })).publicKey.armor()
-  // One text with two keys, and something that is no key.
+  // One text with two keys, and one text that is no key.
   const stated = [
     { name: null, text: `${keys.first}\n${keys.second}` },
     { name: null, text: 'nonsense' },

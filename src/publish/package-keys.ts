@@ -1,4 +1,4 @@
-// The keys that clients need to check packages: ours, and those of import sources that signed packages which were taken in.
+// The keys that clients need to verify packages: ours, and those of import sources that signed imported packages.
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
@@ -9,7 +9,7 @@ import type { Db } from '../store/db.ts'
 
 export interface SourceKey {
   fingerprint: string
-  /** of the key and its subkeys, upper case hex */
+  /** ids of the key and its subkeys, upper case hex */
   ids: string[]
   armored: string
 }
@@ -21,7 +21,7 @@ export interface KnownKey {
 }
 
 export interface PackageKeys {
-  /** The key of an import source that has the id. @param type of the sources: the format's word in REPO_FORMAT */
+  /** The key of an import source with this id. @param type of the sources: the format's name in REPO_FORMAT */
   find(type: string, keyId: string): Promise<KnownKey | null>
   /** Adds a key to the file that clients fetch; resolves when they can fetch it. */
   publish(key: KnownKey): Promise<void>
@@ -40,7 +40,7 @@ export interface PackageKeysDeps {
 }
 
 export function createPackageKeys({ db, clock, path, own, readers }: PackageKeysDeps): PackageKeys {
-  /** Parsed keys by the digest of what a source states. */
+  /** Parsed keys, by the digest of the text that a source states. */
   let parsed = new Map<string, SourceKey[]>()
   const published = new Set<string>()
 
@@ -86,7 +86,7 @@ export function createPackageKeys({ db, clock, path, own, readers }: PackageKeys
   return {
     async restore() {
       const present = await readFile(path, 'utf8').catch(ifMissing(''))
-      // Ours is the first. One that was replaced is there instead: packages that it signed still need it.
+      // Our key is the first. A replaced key may be there instead: packages that it signed still need it.
       const ours = own().trimEnd()
       const others = present.startsWith(ours) ? present.slice(ours.length) : present
       if (others.trim() !== '') for (const key of await parse(others)) await add(key)

@@ -26,7 +26,7 @@ import { createPublisher, type Publisher, type PublisherDeps } from './publisher
 import { ensureDistributions } from './initialize.ts'
 import { treeOf } from './tree/generation.ts'
 
-/** What the tests of a file share, because it takes longer to make than a house. */
+/** The parts that the tests of a file share, because creating them takes longer than creating a house. */
 export interface Site {
   database: Database
   signers: Signers
@@ -52,7 +52,7 @@ export async function openSite(): Promise<Site> {
 export type PublishingHouse = Awaited<ReturnType<typeof createPublishingHouse>>
 
 /**
- * @param database is emptied
+ * @param database emptied first
  * @param start of the test clock; `clock.advance` moves it
  * @param store keeps the packages, instead of the disk
  */
@@ -102,14 +102,14 @@ export async function createPublishingHouse(
   }
   await ensureDistributions(db, clock, codenames.map(offered))
   const publishers: Publisher[] = []
-  /** A further one on the same tree, which `close` waits for. */
+  /** Another publisher on the same tree, which `close` waits for. */
   function addPublisher(changed: Partial<PublisherDeps> = {}): Publisher {
     const publisher = createPublisher({ ...deps, ...changed })
     publishers.push(publisher)
     return publisher
   }
 
-  /** Stores a file and the row of a record that is published, as an upload does, without the gate. */
+  /** Stores a file and the row of a published record, as an upload does, but without the gate. */
   async function addPackage(
     codename: string,
     name: string,
@@ -146,7 +146,7 @@ export async function createPublishingHouse(
     await insert(codename, facts, { path: staged, digests, filename, sizeBytes: bytes.length })
   }
 
-  /** The same with the bytes of a package file. @returns what it states of itself */
+  /** The same with the bytes of a package file. @returns its facts */
   async function addFile(codename: string, bytes: Uint8Array): Promise<PackageFacts> {
     const { format } = offered(codename)
     const path = newPath()

@@ -37,8 +37,8 @@ async function publishNext(codename: string, name: string): Promise<void> {
 
 describe('old generations', () => {
   test('stay for the grace time after they were superseded and go then, with their files under by-hash', async () => {
-    // 60 publishes, one every 30 seconds: half an hour. At most the last 15 minutes (30 publishes), the live one and up to
-    // ten that wait for the next cleaning are kept.
+    // 60 publishes, one every 30 seconds: half an hour. At most these are kept: the last 15 minutes (30 publishes), the live one
+    // and up to ten that wait for the next cleaning.
     const most = { generations: 0, files: 0 }
     for (let n = 0; n < 60; n++) {
       await publishNext('jammy', `package-${n}`)
@@ -89,7 +89,7 @@ describe('old generations', () => {
 describe('a bound on old generations', () => {
   const MIB = 1024 * 1024
 
-  /** Publishes so many packages, one after another. */
+  /** Publishes this many packages, one after another. */
   async function publishSome(publisher: Publisher, codename: string, count: number): Promise<void> {
     for (let n = 0; n < count; n++) {
       await house.addPackage(codename, `package-${n}`)
@@ -98,7 +98,7 @@ describe('a bound on old generations', () => {
     }
   }
 
-  /** Bytes on disk below the directories of generations; files that they share are counted once. */
+  /** Bytes on disk below the directories of generations; shared files are counted once. */
   async function roomOf(codename: string, names: readonly string[]): Promise<number> {
     const { base } = house.tree(codename)
     const sizes = new Map<number, number>()
@@ -110,7 +110,7 @@ describe('a bound on old generations', () => {
     return [...sizes.values()].reduce((sum, size) => sum + size, 0)
   }
 
-  /** Everything that InRelease of a generation lists can be fetched by digest. */
+  /** Checks that everything that InRelease of a generation lists can be fetched by digest. */
   async function isServed(codename: string, generation: string): Promise<void> {
     const root = join(house.tree(codename).base, generation)
     const release = await readFile(join(root, 'Release'), 'utf8')
@@ -192,7 +192,7 @@ describe('package files of deleted records', () => {
     await sql`update offers set until_revision = 3, unlink_at = now() - interval '1 day' where name <> 'c'`.execute(
       house.db,
     )
-    // Below directories named by digest, so they are in no order.
+    // The files are below directories named by digest, so they are in no order.
     const fileOf = (name: string) => before.find((path) => basename(path).startsWith(`${name}_`)) ?? ''
     // A directory in place of a file cannot be unlinked.
     await rm(join(packages, fileOf('a')))
@@ -276,7 +276,7 @@ describe('aliases of a distribution', () => {
     await (await declare({ jammy: ['stable', 'other'] })).recover()
     expect(await codenameOf('stable')).toBe('jammy')
     const publisher = await declare({ bookworm: ['stable'] })
-    // Nobody is left without it meanwhile, whichever is published first.
+    // Every client finds it meanwhile, whichever distribution is published first.
     await publisher.converge('jammy')
     expect(await codenameOf('stable')).toBe('jammy')
     await publisher.recover()
@@ -356,7 +356,7 @@ describe('memory', () => {
       await publisher.converge(codename)
     }
     await publisher.saveBlocks()
-    // What was dropped was saved before: jammy goes on from its file, not from the database.
+    // Dropped blocks were saved before: jammy continues from its file, not from the database.
     const cache = join(house.tree('jammy').base, 'blocks.cache')
     expect((await stat(cache)).size).toBeGreaterThan(0)
     await house.db.deleteFrom('offer_entries').execute()

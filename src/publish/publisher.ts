@@ -1,4 +1,4 @@
-// What other rooms use to publish: one queue for each distribution, and the upkeep of all of them.
+// The interface of publishing for other rooms: one queue for each distribution, and the upkeep of all of them.
 import { isProblem, Problem } from '../domain/problem.ts'
 import { fullDisk, isStorageFull } from '../kernel/files.ts'
 import { createInFlight, type InFlight } from '../kernel/in-flight.ts'
@@ -16,32 +16,32 @@ import { isVisible, treeOf, type Tree } from './tree/generation.ts'
 import { MOST, type Bound } from './tree/superseded.ts'
 import type { Offered } from '../formats/format.ts'
 
-/** A publish waits this long for uploads that are in the gate: one for eight uploads costs hardly more than for one. */
+/** A publish waits this long for uploads that are in the gate: it costs hardly more for eight uploads than for one. */
 const GATHER_MS = 100
-/** A publish that had to wait for another one waits this long: uploaders that were just answered bring their next package. */
+/** A publish that waited for another one waits this much longer: uploaders that were just answered send their next package. */
 const RETURN_MS = 20
 /** Blocks of all distributions that are kept in memory besides those of the last one published. */
 const KEPT_BYTES = 192 * 1024 * 1024
 /** A distribution without a publish for this long keeps no blocks in memory; loading 50,000 packages takes 0.5 s. */
 const IDLE_MS = 10 * 60_000
-/** Publishes of a distribution after which its old generations are removed; the leader does so every minute besides. */
+/** A distribution's old generations are removed after this many publishes; the leader also removes them every minute. */
 const CLEAN_EVERY = 10
-/** The same, as a share of the bytes that superseded generations may take. */
+/** They are also removed after this share of the bytes that superseded generations may take. */
 const CLEAN_SHARE = 1 / 8
 
 export interface Publisher {
   /**
-   * Returns when clients see at least the revision the distribution has now. Callers that arrive together share one run.
+   * Returns when clients see at least the revision that the distribution has now. Callers that arrive together share one run.
    * @throws Problem('publication_failed' or 'storage_full')
    */
   converge(codename: string): Promise<void>
-  /** Announces a package that will be published there, so that a publish waits for it. @returns to be called when it settled or failed */
+  /** Announces a package, so that a publish waits for it. @returns a function to call when the package settled or failed */
   expect(codename: string): () => void
-  /** Publishes the distribution from the database alone; no process builds on what it keeps in memory. */
+  /** Publishes the distribution from the database alone; no process uses its state in memory. */
   rebuild(codename: string): Promise<void>
   /** Inserts missing rows and rebuilds every index; a distribution that fails does not stop the others. */
   initialize(offered: readonly Offered[]): Promise<InitResult[]>
-  /** Publishes every distribution anew, signed with the key of now. @returns those that could not be */
+  /** Publishes every distribution again, signed with the current key. @returns those that failed */
   signAgain(): Promise<string[]>
   /**
    * Publishes every distribution that is behind or whose link disagrees with the database, and removes names that no
@@ -49,15 +49,15 @@ export interface Publisher {
    * @returns codenames that failed
    */
   recover(): Promise<string[]>
-  /** Resolves when no clean-up after a publish is under way. */
+  /** Resolves when no clean-up after a publish is running. */
   settled(): Promise<void>
-  /** Writes changed blocks to disk, for a quick start, and drops from memory what is idle or too much. */
+  /** Writes changed blocks to disk, for a quick start, and drops idle or excess blocks from memory. */
   saveBlocks(): Promise<void>
   /** Removes package files from the tree that no live index names and whose grace time is over. */
   removeUnpublished(codename: string): Promise<void>
-  /** The same for every distribution, and generations that no client reads any more. Cheap: reads only rows that are due. */
+  /** The same for every distribution, also for generations that no client reads any more. Cheap: reads only rows that are due. */
   clean(): Promise<void>
-  /** Besides, removes files that a crash left in the trees; reads their directories. */
+  /** Also removes files that a crash left in the trees; reads their directories. */
   collect(): Promise<void>
 }
 
@@ -118,13 +118,13 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     }
   }
 
-  /** Nobody waits for the work, but `settled()`. */
+  /** Runs work that only `settled()` waits for. */
   function afterwards(work: Promise<void>): void {
     const reported = work.catch(onError).finally(() => unsettled.delete(reported))
     unsettled.add(reported)
   }
 
-  /** When the disk is full, older generations make room: first those that hardly any client reads, then all but the fewest. */
+  /** When the disk is full, removes older generations: first those that hardly any client reads, then all but the fewest. */
   async function publishWithRoom(distribution: DistributionPublisher): Promise<number> {
     for (const leastMs of [MOST.leastMs, 0])
       try {
@@ -136,18 +136,18 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     return distribution.publish()
   }
 
-  /** Of every distribution. Those that are published at this moment come after it. */
+  /** Frees room in every distribution. In distributions that are being published, it waits for the end of the publish. */
   async function freeRoom(leastMs: number): Promise<void> {
     const none = { number: 0, bytes: 0, leastMs }
     await cleaner.due(none).then((codenames) => onEach(codenames, (codename) => clean(codename, none)), onError)
   }
 
-  /** Alone in the distribution: a publish of this process neither waits for the claim nor is made in vain. */
+  /** Runs exclusively in the distribution: a publish of this process neither waits for the claim nor has to start again. */
   function clean(codename: string, bound?: Bound): Promise<void> {
     return queueOf(codename).distribution.exclusively(() => cleaner.clean(codename, bound))
   }
 
-  /** Runs the work on each; reports failures and goes on. */
+  /** Runs the work on each; reports failures and continues. */
   async function onEach(codenames: readonly string[], work: (codename: string) => Promise<void>): Promise<void> {
     for (const codename of codenames.filter(deps.known)) await work(codename).catch(onError)
   }
@@ -231,7 +231,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const failed: string[] = []
       for (const { codename, revision, published_revision: published, generation } of rows) {
         const isBehind = published < revision || generation === null
-        // After a power loss a link may be older than the commit that followed it.
+        // After a power loss the link may be older than the commit after it.
         if (!isBehind && (!deps.known(codename) || (await isVisible(treeFor(codename), generation)))) continue
         await converge(codename).catch(() => failed.push(codename))
       }

@@ -1,4 +1,4 @@
-// Inside a reader: what publishing needs to know of keys.
+// Jobs inside a reader that read keys for publishing.
 import type { Handlers } from '../formats/readers/serve.ts'
 import { handlerOf } from '../formats/readers/session.ts'
 

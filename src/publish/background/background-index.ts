@@ -1,10 +1,10 @@
-// Indexes that are made some time after a publish, and the task that makes those of one distribution.
+// Indexes that are made some time after a publish, and the task that makes them for one distribution.
 import type { TaskKind } from '../../domain/tasks.ts'
 import type { Offered } from '../../formats/format.ts'
 
 export interface BackgroundIndex {
   name: 'Contents' | 'updateinfo'
-  /** Whether the format has it, and something changed since it was made. */
+  /** Whether the format has this index, and something changed since it was made. */
   isDue(offered: Offered): Promise<boolean>
   /** Makes and publishes it if it is due. @returns whether it was */
   make(offered: Offered, signal: AbortSignal): Promise<boolean>
@@ -12,7 +12,7 @@ export interface BackgroundIndex {
 
 export const BACKGROUND_INDEXES = 'background_indexes'
 
-/** The key of the task is a codename. It has no cursor: after a crash the indexes are made from the beginning. */
+/** The key of the task is a codename. The task has no cursor: after a crash the indexes are made from the beginning. */
 export function backgroundIndexesKind(deps: {
   indexes: readonly BackgroundIndex[]
   find(codename: string): Offered | null
@@ -24,7 +24,7 @@ export function backgroundIndexesKind(deps: {
     async run({ key, line, signal }) {
       const offered = deps.find(key)
       const made: string[] = []
-      // The distribution may be gone since the task was queued.
+      // The distribution may have been removed since the task was queued.
       if (!offered) return { made }
       for (const { name, make } of deps.indexes) {
         signal.throwIfAborted()

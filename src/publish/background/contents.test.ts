@@ -1,4 +1,4 @@
-// The list of files by package: order, joining, and how long it holds the event loop.
+// The list of files by package: its order, the joining of lines, and how long it blocks the event loop.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ test('lines come out in order of their code units, whatever they hold', async ()
 })
 
 test('chunks that are merged more than once come out in order', async () => {
-  // 8,000 lines a run and 128 runs a merge: 1.1 million lines need two levels.
+  // With 8,000 lines a run and 128 runs a merge, 1.1 million lines need two levels.
   let seed = 1
   const lines = function* () {
     for (let n = 0; n < 1_100_000; n++) {
@@ -54,7 +54,7 @@ test('chunks that are merged more than once come out in order', async () => {
     }
   }
   expect(count).toBe(1_100_000)
-  // One run of each level is left for whoever made the directory.
+  // One run of each level is left; the owner of the directory removes it.
   expect((await readdir(directory)).length).toBeLessThan(128)
 })
 
@@ -91,7 +91,7 @@ test('a million lines let timers and sockets be served all the time', async () =
   const { user, system } = process.cpuUsage(began)
   if (process.env['VERBOSE']) console.log({ longestMs: delay.max / 1e6, cpuMs: (user + system) / 1e3 })
   isMade = true
-  // One turn for each sorted run at the least; the merge of before had hundreds of thousands of lines in one.
+  // At least one turn for each sorted run; the previous merge had hundreds of thousands of lines in one turn.
   expect(turns).toBeGreaterThan(125)
   const text = gunzipSync(await readFile(join(directory, made.sha256))).toString()
   expect(text.length).toBe(made.plain.sizeBytes)

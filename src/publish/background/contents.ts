@@ -1,4 +1,4 @@
-// Background index of files by package (deb `Contents`), made when a distribution had no publish for a while.
+// Background index of files by package (deb `Contents`), made when a distribution was not published for a while.
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { createHash, type Hash } from 'node:crypto'
@@ -24,7 +24,7 @@ import { sortLines } from './sort-lines.ts'
 
 /** Packages read at a time; a list of files is up to 400 kB compressed. */
 const BATCH = 50
-/** After a run, a distribution rests this many times as long as the run took: the index costs at most 5 % of a processor. */
+/** After a run, a distribution waits this many times as long as the run took: the index costs at most 5 % of a processor. */
 const REST = 20
 
 export interface ContentsDeps {
@@ -34,10 +34,10 @@ export interface ContentsDeps {
 }
 
 export function createContents({ db, paths, publisher }: ContentsDeps): BackgroundIndex {
-  /** by codename, on the clock of `performance` */
+  /** end of the waiting time by codename, on the clock of `performance` */
   const restsUntil = new Map<string, number>()
 
-  /** @returns the revision it would be made from, and the path for each architecture; null when it is not due */
+  /** @returns the revision to make it from, and the path for each architecture; null when it is not due */
   async function dueFor({ format, distribution }: Offered) {
     const { contents } = format
     if (!contents) return null
@@ -85,8 +85,8 @@ export function createContents({ db, paths, publisher }: ContentsDeps): Backgrou
 /**
  * Sorts, joins and compresses the lines into a file named by its digest.
  *
- * 1,000,000 lines take 8 s of processor time (gzip included) where 1,200,000 took 12.5; the longest turn of the event loop is one
- * sorted run, where it was 2.0 s. Lines are in at most 128 files at a time, so memory does not grow with their number.
+ * 1,000,000 lines take 8 s of processor time, gzip included (before: 1,200,000 took 12.5); the longest turn of the event loop
+ * is one sorted run (before: 2.0 s). Lines are in at most 128 files at a time, so memory does not grow with their number.
  */
 export async function write(
   lines: AsyncIterable<string>,
@@ -104,7 +104,7 @@ export async function write(
     const { size } = await stat(made)
     await rename(made, join(directory, sha256))
     await fsyncPath(directory)
-    // apt 2.6 fetches the list only when the Release names the uncompressed one too.
+    // apt 2.6 fetches the list only when the Release names the uncompressed list too.
     return { sizeBytes: size, sha256, plain: { sizeBytes: plain.sizeBytes, sha256: plain.digest.digest('hex') } }
   } finally {
     await rm(work, { recursive: true, force: true })
@@ -152,7 +152,7 @@ async function* linesOf(
   }
 }
 
-/** Sorted lines `path\tname` become one line for each path, its names joined by commas. @returns text in pieces */
+/** Joins sorted lines `path\tname` into one line for each path, with its names separated by commas. @returns text in pieces */
 export async function* joinNames(batches: AsyncIterable<string[]>): AsyncGenerator<string> {
   let path: string | null = null
   let names = new Set<string>()

@@ -4,9 +4,9 @@ import { transaction } from '../../store/transaction.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
 
 /**
- * Replaces the background indexes of all architectures. This raises the revision itself, so they cover the revision they
- * were made from and the new one. When packages changed meanwhile they are published nevertheless, and made again later.
- * @param before paths of those they replace
+ * Replaces the background indexes of all architectures. This raises the revision itself, so the indexes cover the revision
+ * they were made from and the new one. When packages changed meanwhile, they are still published, and made again later.
+ * @param before paths of the indexes that they replace
  * @param indexes empty when there are none any more
  * @param madeFrom the distribution's revision when its packages were read
  */

@@ -5,24 +5,24 @@ import { join } from 'node:path'
 import { createFile } from '../../kernel/files.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 
-/** Lines sorted at a time: 8,000 take 8 ms of the event loop. */
+/** Lines sorted at a time: 8,000 block the event loop for 8 ms. */
 const RUN = 8_000
 /** Files merged at a time; each has a buffer of `CHUNK` bytes. */
 const FAN_IN = 128
 const CHUNK = 64 * 1024
-/** Lines handed on at a time. */
+/** Lines yielded at a time. */
 const BATCH = 1_000
 
 /**
  * Yields all lines in order of their code units, in batches.
  * @param lines without line feeds
- * @param directory for the runs; those that were merged are removed
+ * @param directory for the runs; merged runs are removed
  */
 export async function* sortLines(
   lines: AsyncIterable<string> | Iterable<string>,
   directory: string,
 ): AsyncGenerator<string[]> {
-  /** runs by how often their lines were merged */
+  /** runs, by the number of merges of their lines */
   const levels: string[][] = [[]]
   const newRun = () => join(directory, randomBytes(6).toString('hex'))
 

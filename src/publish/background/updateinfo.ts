@@ -41,7 +41,7 @@ export function createUpdateinfo(deps: UpdateinfoDeps): BackgroundIndex {
   /** revision and advisory generation of the last check, for distributions without a list */
   const checked = new Map<string, string>()
 
-  /** @returns what it would be made from; null when it is not due */
+  /** @returns the packages and advisories to make it from; null when it is not due */
   async function dueFor({ format, distribution }: Offered) {
     const { updateinfo } = format
     if (!updateinfo) return null

@@ -1,4 +1,4 @@
-// Keeps a distribution's blocks on disk, so that a start does not compress everything again. Losing the file only costs time.
+// Keeps a distribution's blocks on disk, so that a start does not compress everything again. A lost file only costs time.
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -11,7 +11,7 @@ import type { Block } from './blocks.ts'
 import { inflateBlock } from './gzip-member.ts'
 import { emptyState, type IndexState } from './index-state.ts'
 
-/** Raised with every change of the file or of what a block consists of: an older file is then ignored. */
+/** Raised with every change of the file format or of the content of a block: older files are then ignored. */
 const VERSION = 3
 const DIGEST_BYTES = 32
 /** Bytes written and hashed at a time. */
@@ -21,7 +21,7 @@ const PIECE_BYTES = 1024 * 1024
 interface Header {
   version: number
   revision: number
-  /** number of blocks of each stream, in the order in which they follow */
+  /** number of blocks of each stream, in their order in the file */
   streams: Record<string, number>
 }
 
@@ -33,13 +33,13 @@ interface BlockHeader {
   sizes: number[]
   crc: number
   deflated: number
-  /** length, unpadded, uncompressed */
+  /** length, unpadded size, uncompressed size */
   xz: [number, number, number] | null
 }
 
-/** One file: records of a length, a JSON header and its bytes, then SHA-256 of everything before. */
+/** One file: records, each with a length, a JSON header and its bytes, then SHA-256 of everything before. */
 export async function saveBlocks(path: string, state: IndexState): Promise<void> {
-  // A first publish that a deletion overtook has blocks, and no directory yet.
+  // A first publish interrupted by a deletion has blocks, but no directory yet.
   await ensureDirectory(dirname(path))
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   const file = await createFile(temporary, 0o644)
@@ -98,7 +98,7 @@ function record(header: Header | BlockHeader): Buffer {
   return Buffer.concat([length, json])
 }
 
-/** @returns null when there is no file, or one that is damaged, older or of other streams */
+/** @returns null when there is no file, or when it is damaged, of an older version or of other streams */
 export async function loadBlocks(path: string, offered: Offered): Promise<IndexState | null> {
   const file = await readFile(path).catch(ifMissing(null))
   if (!file) return null

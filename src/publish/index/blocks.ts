@@ -24,14 +24,14 @@ export interface Block {
   sizes: number[]
   /** of the uncompressed text */
   size: number
-  /** null where a publish does not need it: then it is unpacked when a change cuts the block again (rpm, 50,000 packages: 100 MB less) */
+  /** null where a publish does not need it: a change that cuts the block again unpacks it (rpm, 50,000 packages: 100 MB less) */
   raw: Buffer | null
   crc: number
   deflated: Buffer
   xz: XzBlock | null
 }
 
-/** What blocks of a stream are made for. */
+/** The properties of a stream that its blocks depend on. */
 export type BlockSpec = Pick<StreamSpec, 'xz' | 'plainDigest'>
 
 export function rawOf(block: Block): Buffer {
@@ -42,7 +42,7 @@ export function rawOf(block: Block): Buffer {
 const TARGET = 64 * 1024
 /**
  * Mean size of the pieces that hold the end of an index until there is enough for a block. One more package compresses
- * the last piece: 2.4 ms of xz, where an open block of 64 KiB took 13.
+ * only the last piece: 2.4 ms of xz; an open block of 64 KiB took 13.
  */
 const STEP = 8 * 1024
 /** No block or piece grows beyond this many times its mean. */
@@ -50,8 +50,8 @@ const MOST = 4
 
 /**
  * Whether a block, or a piece, ends after this entry. Only the entry decides, with a probability in proportion to its
- * size. So a change moves only its own border, and a cold start makes the same blocks as a warm one. A piece ends wherever
- * a block ends.
+ * size. So a change moves only its own border, and a cold start makes the same blocks as a warm one. Where a block ends, a
+ * piece ends too.
  */
 function endsHere(entry: EntryKey, size: number, mean: number): boolean {
   return entry.weight < (size / mean) * 2 ** 32
@@ -71,7 +71,7 @@ interface Draft {
 
 const newDraft = (): Draft => ({ keys: [], sizes: [], parts: [], size: 0, closed: false })
 
-/** Cuts entries into drafts of that mean size; the last one may be open. */
+/** Cuts entries into drafts of this mean size; the last one may be open. */
 function cut(entries: Iterable<IndexEntry>, drafts: Draft[], mean: number): void {
   let open = drafts.at(-1)
   for (const entry of entries) {
@@ -84,12 +84,12 @@ function cut(entries: Iterable<IndexEntry>, drafts: Draft[], mean: number): void
   }
 }
 
-/** Whether it is a whole block, not a piece of the open end. */
+/** Whether the block is a whole one, not a piece of the open end. */
 function isClosed({ keys, sizes, size }: Block): boolean {
   return endsHere(keys.at(-1) as EntryKey, sizes.at(-1) as number, TARGET) || size >= MOST * TARGET
 }
 
-/** The open end in pieces. @param present pieces of before, reused where they are the same */
+/** Cuts the open end into pieces. @param present the earlier pieces, reused where they are the same */
 function inPieces(end: Draft, present: readonly Block[]): (Block | Draft)[] {
   const pieces: Draft[] = []
   cut(entriesOf(end), pieces, STEP)
@@ -124,8 +124,8 @@ export function* entriesOf(from: Block | Draft): Generator<IndexEntry> {
 
 /**
  * The blocks after a change.
- * @param removed keys that leave; unknown ones are ignored
- * @param added entries that join, each ordered after every present entry
+ * @param removed keys to remove; unknown ones are ignored
+ * @param added entries to add, each ordered after every present entry
  * @returns the new list (untouched blocks are the same objects) and the index of the first block that differs
  */
 export async function changeBlocks(
@@ -171,7 +171,7 @@ export async function changeBlocks(
   return { blocks: made, firstChanged }
 }
 
-/** Index of the block that holds the key, or -1. */
+/** Index of the block that contains the key, or -1. */
 function findBlock(blocks: readonly Block[], key: EntryKey): number {
   let low = 0
   let high = blocks.length - 1

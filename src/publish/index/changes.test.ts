@@ -1,4 +1,4 @@
-// Whether a state can continue from its revision, and what it reads. Uses PGlite, or PostgreSQL when it is there.
+// Whether a state can continue from its revision, and what it reads. Uses PGlite, or PostgreSQL where it is available.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPublishingHouse, openSite, type PublishingHouse, type Site } from '../publisher.fixture.ts'

@@ -1,4 +1,4 @@
-// What a distribution's offers changed between two revisions, read in pages: a restart may be a million packages.
+// The changes of a distribution's offers between two revisions, read in pages: a restart may read a million packages.
 import { sql } from 'kysely'
 import type { Db } from '../../store/db.ts'
 import type { OfferCause } from '../../store/tables.ts'
@@ -13,21 +13,21 @@ export interface TreeFile {
   arch: string
 }
 
-/** A package that is offered. */
+/** An offered package. */
 export interface OfferedRow extends TreeFile {
   id: number
   position: number
 }
 
-/** Offers read at a time: a few MB. Much smaller pages would sort those of one revision again and again. */
+/** Offers read at a time: a few MB. Much smaller pages would sort the offers of one revision again for each page. */
 const PAGE = 10_000
 
 /** What a state has to do to reach `revision`, besides adding `offersBetween` the two. */
 export type Changes = {
   revision: number
-  /** of the moment of `revision`: whether files were being removed from the tree, and how often that had begun */
+  /** at `revision`: whether files were being removed from the tree, and how many removals had begun */
   cleaning: { active: boolean; count: number }
-  /** of the changes that no process has published */
+  /** causes of changes that no process has published */
   causes: ReadonlySet<OfferCause>
 } & (
   | { kind: 'delta'; removed: EntryKey[] }
@@ -36,8 +36,8 @@ export type Changes = {
 )
 
 /**
- * Reads what changed after a revision, or that all has to be read: offers that ended after it may have been deleted
- * (`history_floor`), or the database was restored to an earlier state.
+ * Reads what changed after a revision, or reports that everything has to be read: offers that ended after the revision may
+ * have been deleted (`history_floor`), or the database was restored to an earlier state.
  * @param revision -1 for everything
  */
 export async function changesSince(db: Db, codename: string, revision: number): Promise<Changes> {
@@ -52,14 +52,14 @@ export async function changesSince(db: Db, codename: string, revision: number): 
     : { kind: 'restart', ...common }
 }
 
-/** Whether the rows since this revision say everything that changed. */
+/** Whether the rows since this revision contain every change. */
 export function canContinue(revision: number, now: { revision: number; history_floor: number }): boolean {
   return revision >= now.history_floor && revision <= now.revision
 }
 
 /**
- * The packages that began to be offered after `after` and still were at `until`, in their order. What ended later is
- * among them: its end belongs to a later revision, so pages that are read one after the other are of one moment.
+ * The packages whose offers began after `after` and were in force at `until`, in their order. Offers that ended later are
+ * included: their end belongs to a later revision, so successive pages show the same moment.
  * @param page for tests
  */
 export async function* offersBetween(
@@ -90,7 +90,7 @@ interface DistributionNow {
   causes: OfferCause[]
 }
 
-/** One statement, so all rows are of the same moment. */
+/** One statement, so that all rows are of the same moment. */
 async function readChanges(
   db: Db,
   codename: string,

@@ -1,4 +1,4 @@
-// Joins a stream's blocks into the files clients fetch; the digest of an unchanged beginning is not computed again.
+// Joins a stream's blocks into the files that clients fetch. The digest of an unchanged beginning is not computed again.
 import { createHash, type Hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { ComposedStream, Rendering } from '../../formats/format.ts'
@@ -10,7 +10,7 @@ import { xzBlock, XZ_HEAD, xzTail } from './xz-stream.ts'
 /** Blocks between two kept hash states: an append hashes at most this many unchanged blocks again. */
 const STEP = 8
 
-/** SHA-256 over pieces whose beginning stays the same from one publish to the next. */
+/** SHA-256 over pieces that begin with the same pieces in every publish. */
 export class PrefixDigest {
   private states: Hash[] = []
   private head: Buffer | null = null
@@ -20,7 +20,7 @@ export class PrefixDigest {
     this.states.length = Math.min(this.states.length, Math.floor(index / STEP))
   }
 
-  /** @param pieceAt may unpack the piece, so it is called only for those that are hashed */
+  /** @param pieceAt may unpack the piece, so it is called only for pieces that are hashed */
   async digest(
     head: Uint8Array,
     count: number,
@@ -56,7 +56,7 @@ export function createStreamDigests(): StreamDigests {
 
 const EMPTY = Buffer.alloc(0)
 
-/** @param head @param tail text before and after the entries, compressed as blocks of their own */
+/** @param head @param tail text before and after the entries, compressed as separate blocks */
 export async function composeStream(
   blocks: readonly Block[],
   head: Uint8Array,
@@ -88,7 +88,7 @@ export async function composeStream(
   return {
     plain: {
       sizeBytes: plainSize,
-      // A format that does not list it (rpm, apk) does not pay for it.
+      // A format whose index does not list it (rpm, apk) does not compute it.
       get sha256() {
         if (plain === null) throw new Error('the stream is declared without a digest of its plain text')
         return plain

@@ -1,4 +1,4 @@
-// One gzip member (RFC 1952) made of deflate blocks that were compressed one by one. Every apt, dnf, zypper and apk reads it whole.
+// One gzip member (RFC 1952) made of separately compressed deflate blocks. Every apt, dnf, zypper and apk reads all of it.
 import { constants, deflateRaw, inflateRawSync } from 'node:zlib'
 import { promisify } from 'node:util'
 
@@ -7,7 +7,7 @@ const deflate = promisify<Uint8Array, import('node:zlib').ZlibOptions, Buffer>(d
 /** magic, deflate, no flags, no time, no extra flags, unknown operating system: the same bytes everywhere */
 export const GZIP_HEAD = Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff)
 
-/** An empty final block: ends the deflate stream whose blocks each ended on a byte border. */
+/** An empty final block: ends a deflate stream of blocks that each end on a byte border. */
 const FINAL_BLOCK = Buffer.of(0x03, 0x00)
 
 /** Level 6 costs 1.5-2.7 ms for 64 KiB; the file is 6 % larger than one compressed as a whole. */
@@ -27,14 +27,14 @@ export function gzipTail(crc: number, size: number): Buffer {
   return Buffer.concat([FINAL_BLOCK, tail])
 }
 
-/** CRC-32 of two texts joined, from the CRC of each and the length of the second: x^(8n) mod P times the first, plus the second. */
+/** CRC-32 of two joined texts, from both CRCs and the length of the second: x^(8n) mod P times the first, plus the second. */
 export function combineCrc(first: number, second: number, secondLength: number): number {
   return (multiply(powerOfX8(secondLength), first) ^ second) >>> 0
 }
 
 const POLYNOMIAL = 0xedb88320
 
-/** Product of two polynomials over GF(2) modulo the CRC's, bits reflected. */
+/** Product of two polynomials over GF(2) modulo the polynomial of the CRC, bits reflected. */
 function multiply(a: number, b: number): number {
   let product = 0
   for (let bit = 31; bit >= 0; bit--) {

@@ -1,4 +1,4 @@
-// What a distribution publishes, as blocks in memory; follows the database by reading only what changed.
+// The published packages of a distribution, as blocks in memory. Follows the database by reading only the changes.
 import { sql } from 'kysely'
 import { archsIn } from '../../formats/architectures.ts'
 import type { Offered, PackageFormat, StreamSpec } from '../../formats/format.ts'
@@ -23,18 +23,18 @@ export interface IndexState {
   revision: number
   /** by `streamKey` */
   streams: Map<string, Stream>
-  /** by architecture: the revision with which its streams last changed */
+  /** by architecture: the revision that last changed its streams */
   changedAt: Map<string, number>
-  /** the generation that was made from an earlier revision of this state; null when there is none */
+  /** the generation made from an earlier revision of this state; null when there is none */
   published: { generation: string; revision: number; backgroundIndexes: string } | null
-  /** the files of packages up to this revision are in the tree: that of the last publish that succeeded; -1 for none */
+  /** package files up to this revision are in the tree: the revision of the last successful publish; -1 for none */
   linked: number
   /** why packages entered and left since the last publication of any process */
   causes: Set<OfferCause>
   cleaning: Changes['cleaning']
 }
 
-/** Packages whose entries are read at a time: 1 KiB each, and 128 KiB at most. Longer ones are read one by one. */
+/** Packages whose entries are read at a time: 1 KiB each, 128 KiB at most. Longer ones are read separately. */
 const BATCH = 1000
 
 export const streamKey = (stream: string, arch: string): string => `${stream}/${arch}`
@@ -57,13 +57,13 @@ export function emptyState({ format, distribution }: Offered): IndexState {
   }
 }
 
-/** How many packages the index of an architecture names. */
+/** The number of packages in the index of an architecture. */
 export function countOf(state: IndexState, arch: string): number {
   for (const stream of state.streams.values()) if (stream.arch === arch) return countKeys(stream.blocks)
   return 0
 }
 
-/** Brings the state to the distribution's revision of this moment. */
+/** Brings the state to the distribution's current revision. */
 export async function follow(db: Db, state: IndexState, offered: Offered): Promise<void> {
   const changes = await changesSince(db, offered.distribution.codename, state.revision)
   if (changes.kind === 'restart') {
@@ -74,10 +74,10 @@ export async function follow(db: Db, state: IndexState, offered: Offered): Promi
     state.causes.clear()
     for (const stream of state.streams.values()) Object.assign(stream, { blocks: [], digests: createStreamDigests() })
   } else {
-    // Before what was added: a package may have been removed and published again.
+    // Removals first: a package may have been removed and published again.
     await apply(state, changes.removed, new Map(), changes.revision)
   }
-  // What is left out was pruned between two reads: its removal comes with the next revision.
+  // Entries that are missing here were pruned between two reads: a later revision removes them.
   await addOffers(db, state, offered, changes.revision)
   for (const cause of changes.causes) state.causes.add(cause)
   state.revision = changes.revision
@@ -85,8 +85,8 @@ export async function follow(db: Db, state: IndexState, offered: Offered): Promi
 }
 
 /**
- * The index of an earlier revision, from the offers of then. Its texts are those that clients saw.
- * @throws Error when a kept offer has no entries: it ended under a build that deleted them
+ * The index of an earlier revision, from the offers at that revision. Its texts are the ones that clients saw.
+ * @throws Error when a kept offer has no entries, because it ended under an older build that deleted them
  */
 export async function stateAt(db: Db, offered: Offered, revision: number): Promise<IndexState> {
   const state = emptyState(offered)
@@ -95,7 +95,7 @@ export async function stateAt(db: Db, offered: Offered, revision: number): Promi
   return { ...state, revision }
 }
 
-/** Adds what is offered at `revision` and was not at that of the state. @returns how many had no entries */
+/** Adds packages that are offered at `revision` and were not at the state's revision. @returns how many had no entries */
 async function addOffers(db: Db, state: IndexState, offered: Offered, revision: number): Promise<number> {
   const pace = createPacer()
   let left = 0
@@ -125,7 +125,7 @@ async function apply(
     const before = stream.blocks
     const changed = await changeBlocks(before, removed, entries, stream.spec)
     stream.blocks = changed.blocks
-    // What was removed may have been in other architectures only.
+    // The removed packages may have been in other architectures only.
     if (changed.firstChanged === before.length && changed.blocks.length === before.length) continue
     state.changedAt.set(stream.arch, revision)
     for (const digest of [stream.digests.plain, stream.digests.gz, stream.digests.xz])
@@ -139,7 +139,7 @@ function countKeys(blocks: readonly Block[]): number {
 
 type Stored = ReadonlyMap<number, ReadonlyMap<string, Uint8Array>>
 
-/** Rows with their entries, in their order: as many as come in one answer, and each that is in pieces alone. */
+/** Rows with their entries, in order: as many as one answer holds. A row whose entry is in pieces comes alone. */
 async function* entriesInTurn(db: Db, rows: readonly OfferedRow[]): AsyncGenerator<[OfferedRow[], Stored]> {
   const stored = await readEntries(db, rows)
   let some: OfferedRow[] = []
@@ -179,8 +179,8 @@ function entriesOf(
 }
 
 /**
- * Whether the state holds the packages that the database has as offered, by count and sums of what they are ordered
- * by. Blocks found on disk may have been made from another database, whose revisions mean something else.
+ * Whether the state contains the packages that the database offers, by their count and sums of their order keys. Blocks
+ * on disk may have been made from another database, whose revisions mean something else.
  */
 export async function holdsPublished(db: Db, state: IndexState, { format, distribution }: Offered): Promise<boolean> {
   for (const arch of distribution.architectures) {

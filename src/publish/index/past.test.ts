@@ -1,4 +1,4 @@
-// The index of every kept revision, of all formats, can be rendered again from the offers, bit for bit as clients saw it.
+// The index of every kept revision, in all formats, can be rendered again from the offers, identical to what clients saw.
 import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ const CODENAMES = ['jammy', 'almalinux9', 'alpine3.20']
 const STEPS = 45
 const CHECKED = 100
 const HOUR = 3_600_000
-/** Longer than what one row takes, together with the other entries of its package: these are in pieces. */
+/** Longer than one row may be, together with the other entries of the package: these entries are stored in pieces. */
 const LONG = 1500
 
 let site: Site
@@ -55,7 +55,7 @@ interface Sample {
   long: boolean
 }
 
-/** By format: a package of it, and what its entry is made of with one field changed. */
+/** By format: a package, and the source of its entry with one field changed. */
 const KINDS: Record<
   string,
   { build(of: Sample): Buffer | Promise<Buffer>; changed(facts: PackageFacts): PackageFacts }
@@ -91,7 +91,7 @@ function withFields(facts: PackageFacts, field: [string, string]): PackageFacts 
   return { ...facts, record: { ...record, fields: [...record.fields, field] } }
 }
 
-/** What happens to the packages of a distribution. Each is skipped when there is nothing that it could happen to. */
+/** Events of the packages of a distribution. An event that no package allows is skipped. */
 function createLife(codename: string, random: () => number) {
   const offered = house.deps.offered(codename)
   const kind = KINDS[offered.format.id]!
@@ -141,7 +141,7 @@ function createLife(codename: string, random: () => number) {
     if (sample) await insert({ ...sample, version: `2.${made++}` })
   }
 
-  /** As after signing again: other bytes of the same package. apk finds a package by its name, so it has one file. */
+  /** As after signing again: other bytes of the same package. apk finds a package by its name, so it has only one file. */
   async function replaceFile(): Promise<void> {
     const row = await pick(true)
     const sample = row && samples.get(`${row.name} ${row.version}`)
@@ -200,11 +200,11 @@ function createLife(codename: string, random: () => number) {
   }
 }
 
-/** The digests of the uncompressed texts of an index, by file; names of files may begin with a digest of their own. */
+/** The digests of the uncompressed texts of an index, by file; file names may begin with a digest. */
 function digestsOf(files: ReadonlyMap<string, Uint8Array>): Record<string, string> {
   const texts: [string, string][] = []
   for (const [path, bytes] of files) {
-    // The files of all generations are beside those of this one.
+    // `by-hash` contains the files of all generations.
     if (!path.endsWith('.gz') || path.includes('/by-hash/')) continue
     const text = gunzipSync(bytes)
     const content = path.endsWith('.tar.gz') ? memberOf(text, 'APKINDEX') : text
@@ -213,7 +213,7 @@ function digestsOf(files: ReadonlyMap<string, Uint8Array>): Record<string, strin
   return Object.fromEntries(texts.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** What a tar archive says beside it (the signature, the revision) is of each generation. */
+/** One member of a tar archive. The others (signature, revision) differ in each generation. */
 function memberOf(tar: Buffer, name: string): Buffer {
   for (let at = 0; at < tar.length;) {
     const own = tar
@@ -278,14 +278,14 @@ test('100 random kept revisions of all formats are rendered from the offers as t
   }
   for (let n = 0; n < STEPS; n++) await step()
 
-  // The oldest are pruned, and with them the entries that only they had.
+  // The oldest publications are pruned, and with them the entries that only they had.
   await house.db.updateTable('offers').set({ unlink_at: null }).execute()
   const offersBefore = await countOf('offers')
   await createHistory({ ...house, days: () => (STEPS * 0.85) / 24 }).prune()
   expect(await countOf('offers'), `seed ${seed}`).toBeLessThan(offersBefore)
   expect(await strayEntries(), `seed ${seed}`).toEqual([])
 
-  // And the world goes on.
+  // Afterwards the distributions change again.
   await step()
   const publications = await house.db.selectFrom('publications').select(['distribution', 'revision']).execute()
   const kept = new Set(publications.map(({ distribution, revision }) => `${distribution} ${revision}`))

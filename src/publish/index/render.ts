@@ -1,4 +1,4 @@
-// The index files of one state: of the revision that is published, or of an earlier one.
+// The index files of one state: of the published revision, or of an earlier one.
 import type { IndexFile, IndexInput, Offered } from '../../formats/format.ts'
 import { composeStream } from './compose.ts'
 import { countOf, streamKey, type IndexState } from './index-state.ts'

@@ -1,4 +1,4 @@
-// One xz stream (xz file format 1.2.1) joined from blocks that were compressed one by one. Read whole by apt, dnf and zypper.
+// One xz stream (xz file format 1.2.1) joined from separately compressed blocks. apt, dnf and zypper read all of it.
 import lzma from 'lzma-native'
 import { crc32 } from 'node:zlib'
 
@@ -16,9 +16,9 @@ const CHECK_CRC32 = 1
 const FLAGS = Buffer.of(0x00, 0x01)
 
 /**
- * Options of xz's presets 4 and 1, but for the size of the dictionary. On 64 KiB of Debian's `Packages`: preset 4 takes 31 ms
- * of a thread, 6 takes 46 and gains 2 %, 1 takes 13 and loses 10 %. The last block of an index is compressed again at each
- * publish until it is full: `quick` until then. Numbers of liblzma: modes in lzma12.h, match finders there too.
+ * Options of xz's presets 4 and 1, except for the size of the dictionary. On 64 KiB of Debian's `Packages`: preset 4 takes 31 ms
+ * of a thread; 6 takes 46 and gains 2 %; 1 takes 13 and loses 10 %. The last block of an index is compressed again at each
+ * publish until it is full, with `quick` until then. Numbers of liblzma: modes and match finders are in lzma12.h.
  */
 const PACES = {
   quick: { mode: 1, mf: 0x04, niceLen: 128, depth: 8 },
@@ -42,7 +42,7 @@ export async function xzBlock(raw: Uint8Array, pace: keyof typeof PACES): Promis
 
 function compress(raw: Uint8Array, options: (typeof PACES)['small']): Promise<Buffer> {
   // A dictionary of the block's size finds the same matches as the preset's 4 MiB. 64 blocks at the same time then take half
-  // the time and 115 MiB in place of 610, most of which the encoder clears on the event loop.
+  // the time, and 115 MiB instead of 610, most of which the encoder clears on the event loop.
   const dictSize = Math.max(LEAST_DICTIONARY, raw.byteLength)
   return new Promise((resolve, reject) => {
     const encoder = lzma.createStream('streamEncoder', {

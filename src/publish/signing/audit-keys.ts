@@ -1,4 +1,4 @@
-// The key that audit entries are authenticated with, and the check of signatures that checkpoints carry.
+// The key that authenticates audit entries, and the check of the signatures on checkpoints.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as openpgp from 'openpgp'
@@ -12,8 +12,8 @@ const AUDIT_KEY_FILE = 'audit.key'
 const KEY_FORM = /^[A-Za-z0-9_-]{43}\n$/
 
 /**
- * Loads the key from `gnupg/`, creating it at the first start.
- * @throws when the file does not hold one
+ * Loads the key from `gnupg/`, and creates it at the first start.
+ * @throws when the file does not contain a key
  */
 export async function openAuditKey(directory: string): Promise<string> {
   await ensurePrivateDirectory(directory)
@@ -21,7 +21,7 @@ export async function openAuditKey(directory: string): Promise<string> {
   return readAuditKey(directory)
 }
 
-/** @throws ENOENT when there is none, an Error naming the file when it does not hold one */
+/** @throws ENOENT when there is no file, an Error naming the file when it does not contain a key */
 export async function readAuditKey(directory: string): Promise<string> {
   const text = await readFile(join(directory, AUDIT_KEY_FILE), 'utf8')
   if (!KEY_FORM.test(text)) throw new StartError(`${AUDIT_KEY_FILE} does not hold an audit key`)
@@ -30,7 +30,7 @@ export async function readAuditKey(directory: string): Promise<string> {
 
 const PUBLIC_BLOCK = /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?-----END PGP PUBLIC KEY BLOCK-----/g
 
-/** The public parts of armored key files: a private key, or public ones one after another. @throws when the first has none */
+/** The public parts of armored key files: a private key, or several public ones. @throws when the first file has none */
 export async function readPublicKeys(path: string, ...more: string[]): Promise<openpgp.PublicKey[]> {
   const text = await readFile(path, 'utf8')
   const others = await Promise.all(more.map((one) => readFile(one, 'utf8').catch(ifMissing(''))))
@@ -45,7 +45,7 @@ export async function readPublicKeys(path: string, ...more: string[]): Promise<o
 
 export type SignatureCheck = (text: string, signature: Uint8Array) => Promise<boolean>
 
-/** @returns whether a binary signature of one of these keys covers a text */
+/** @returns a function that tells whether a binary signature of one of these keys covers a text */
 export function createSignatureCheck(publicKeys: openpgp.PublicKey[]): SignatureCheck {
   return async (text, signature) => {
     try {

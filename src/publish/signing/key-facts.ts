@@ -1,8 +1,8 @@
-// What people are shown of the OpenPGP key. Nothing secret is in it.
+// The public facts about the OpenPGP key, for people. They contain no secret.
 import type * as openpgp from 'openpgp'
 import { isoTime, isoTimeOrNull } from '../../kernel/clock.ts'
 
-/** One part of a key, in GnuPG's words. */
+/** One part of a key, in GnuPG's terms. */
 export interface KeyFacts {
   type: 'pub' | 'sub'
   /** `rsa4096`, `ed25519` */

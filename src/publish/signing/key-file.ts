@@ -1,12 +1,12 @@
-// A file that holds a secret: read when it is there, else created once.
+// A file that contains a secret: read if it exists, else created once.
 import { chmod, readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { randomToken } from '../../kernel/crypto.ts'
 import { fsyncPath, isMissing, linkFile, writeDurably } from '../../kernel/files.ts'
 
 /**
- * Reads a file, or creates it with what `make` returns. Of two processes that create it the first wins. One that a person
- * placed there open to others is closed to them.
+ * Reads a file, or creates it with the result of `make`. Of two processes that create it, the first wins. When a person
+ * placed a file there that others can read, its mode is changed to 0600.
  */
 export async function readOrCreate(path: string, make: () => Promise<string>): Promise<string> {
   try {
@@ -26,7 +26,7 @@ export async function readOrCreate(path: string, make: () => Promise<string>): P
 
 async function closeToOthers(path: string): Promise<void> {
   if (((await stat(path)).mode & 0o077) === 0) return
-  // A file that this process does not own, or of a volume that cannot be written (a mounted secret), stays as it is.
+  // A file of another owner, or on a volume that cannot be written (a mounted secret), stays as it is.
   try {
     await chmod(path, 0o600)
   } catch (error) {

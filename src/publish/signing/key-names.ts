@@ -6,5 +6,5 @@ export const APK_KEY_NAME = 'svc.rsa.pub'
 /** The private OpenPGP key, below `gnupg/`. */
 export const OPENPGP_FILE = 'signing-key.asc'
 
-/** Public OpenPGP keys that were replaced, one block after another; below `gnupg/`, and a copy below `keys/`. */
+/** Replaced public OpenPGP keys, one block after another; below `gnupg/`, with a copy below `keys/`. */
 export const FORMER_KEYS_FILE = 'former-keys.asc'

@@ -171,7 +171,7 @@ test('a replaced key signs in every process that has it open, and what the old o
     expect(await keys.isSigned('another', after)).toBe(false)
     expect(keys.firstFingerprint).toBe(old)
   }
-  // One that nobody announced is not taken: the drift scan reports it.
+  // A key that was not announced is not used: the drift scan reports it.
   await writeFile(join(home, 'signing-key.asc'), privateKey)
   expect(await one.openpgp.detachBinary(Buffer.from('a checkpoint'), now)).toEqual(after)
   await rm(home, { recursive: true })

@@ -1,4 +1,4 @@
-// The repository's two keys: OpenPGP for apt, dnf and zypper, plain RSA for apk. Private keys leave the service only inside backups.
+// The repository's two keys: OpenPGP for apt, dnf and zypper, plain RSA for apk. Private keys leave the service only in backups.
 import { createPrivateKey, createPublicKey, generateKeyPair, sign, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -19,15 +19,15 @@ const generate = promisify(generateKeyPair)
 const signBytes = promisify<string, Uint8Array, KeyObject, Buffer>(sign)
 
 export interface Keys extends Signers {
-  /** stays when the key is replaced: of the first key that this repository had */
+  /** fingerprint of the first key of this repository; a replacement of the key does not change it */
   firstFingerprint: string
   /** the parts of the OpenPGP key, the primary first */
   facts(): Promise<KeyFacts[]>
-  /** whether a binary signature of the key, or of one before it, covers a text */
+  /** whether a binary signature of the key, or of an earlier one, covers a text */
   isSigned: SignatureCheck
-  /** public keys that signed before: what they signed can still be verified */
+  /** earlier public keys: their signatures can still be verified */
   formerArmored(): string
-  /** Makes a new OpenPGP key and signs with it from now on. Other processes follow at their next signature. */
+  /** Creates a new OpenPGP key and signs with it from now on. Other processes use it from their next signature on. */
   replaceOpenpgp(now: Date): Promise<void>
 }
 
@@ -76,8 +76,8 @@ async function generateApk(): Promise<string> {
 }
 
 /**
- * apt 3 (sqv `--not-after`) and rpm on Sequoia refuse a signature made after their own time: the date of an index may be
- * some seconds ahead, and clocks of clients run behind.
+ * apt 3 (sqv `--not-after`) and rpm on Sequoia refuse a signature that is newer than their own time: the date of an index may be
+ * some seconds ahead, and clocks of clients may be behind.
  */
 const BACKDATED_MS = 60_000
 
@@ -130,18 +130,18 @@ async function messageOf(content: Uint8Array | AsyncIterable<Uint8Array>): Promi
   if (content instanceof Uint8Array) return openpgp.createMessage({ binary: content })
   const stream = ReadableStream.from(content) as unknown as Uint8Array
   const message = await openpgp.createMessage({ binary: stream })
-  // Signing asks for a copy and leaves the other to its caller: what nobody reads would fill the memory.
+  // Signing takes one copy of the stream and leaves the other to its caller. Unread, that copy would fill the memory.
   Object.assign(message.packets[0] as object, { getBytes: () => stream })
   return message
 }
 
-/** A signature that openpgp.js answers as a stream where it was given one. */
+/** The bytes of a signature; openpgp.js returns a stream if it was given one. */
 async function collected(signature: unknown): Promise<Uint8Array> {
   if (signature instanceof Uint8Array) return signature
   return buffer(signature as AsyncIterable<Uint8Array>)
 }
 
-/** The primary key as node:crypto knows it, when it is RSA of version 4; null for everything else. */
+/** The primary key for node:crypto, when it is an RSA key of version 4; null for all others. */
 function rsaKeyOf(key: openpgp.PrivateKey): KeyObject | null {
   const packet = key.keyPacket as unknown as {
     version: number
@@ -151,7 +151,7 @@ function rsaKeyOf(key: openpgp.PrivateKey): KeyObject | null {
   }
   if (packet.version !== 4 || (packet.algorithm !== 1 && packet.algorithm !== 3)) return null
   const { n, e } = packet.publicParams
-  // RFC 9580 keeps u = p^-1 mod q, JWK wants qi = q^-1 mod p: the two primes change places.
+  // RFC 9580 stores u = p^-1 mod q, JWK stores qi = q^-1 mod p: so the two primes are swapped.
   const { d, p: q, q: p, u: qi } = packet.privateParams
   const big = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')

@@ -1,4 +1,4 @@
-// The OpenPGP key as it is now: a process that signs notices when the file was replaced, by this one or by another replica.
+// The current OpenPGP key: a process that signs notices when this process or another replica replaced the file.
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as openpgp from 'openpgp'
@@ -16,7 +16,7 @@ export interface LiveKey {
   current(): Promise<openpgp.PrivateKey>
   isSigned: SignatureCheck
   formerArmored(): string
-  /** @param armored a private key. The public part of the present one is kept first, so that nothing it signed is lost. */
+  /** @param armored a private key. The public part of the present key is stored first, so that its signatures stay verifiable. */
   replace(armored: string): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export async function openLiveKey(directory: string, signerOf: (key: openpgp.Pri
   let loaded = await load()
   const oldest = (await readPublicKeys(path, formerPath)).at(1)
 
-  /** A file that is gone, damaged or another key than a replacement made is what the drift scan reports: the loaded key goes on. */
+  /** Keeps the loaded key when the file is gone, damaged, or has a key without a replacement: the drift scan reports this. */
   async function fresh(): Promise<Loaded> {
     const version = await versionOf(path).catch(() => loaded.version)
     if (version === loaded.version) return loaded
@@ -76,7 +76,7 @@ export async function openLiveKey(directory: string, signerOf: (key: openpgp.Pri
       await openpgp.readPrivateKey({ armoredKey: armored })
       const own = (await fresh()).signer.publicKeyArmored.trim()
       const former = await readFormer()
-      // After a crash between the two files the present key is among the former ones already.
+      // After a crash between the two writes, the present key is already among the former ones.
       if (!former.includes(own)) await replaceFile(formerPath, `${former}${own}\n`, 0o600)
       await replaceFile(path, armored, 0o600)
       loaded = await load()
@@ -96,7 +96,7 @@ async function readPrivate(path: string): Promise<openpgp.PrivateKey> {
   }
 }
 
-/** Another one after each replacement by a rename. */
+/** Changes with each replacement of the file by a rename. */
 async function versionOf(path: string): Promise<string> {
   const { ino, mtimeMs, size } = await stat(path)
   return `${ino} ${mtimeMs} ${size}`

@@ -1,12 +1,13 @@
-// OpenPGP v4 signature packets and armor over node:crypto's RSA, for the signature that every publish waits for.
+// OpenPGP v4 signature packets and armor with node:crypto's RSA, for the signature that every publish waits for.
 //
-// openpgp.js 6.3 (which signs with all other keys) takes 1.4 times the processor time for a clearsigned Release (11 ms, ours 7.5), 1.3 to 2
-// times as long, and nearly twice the time of the event loop (12 ms, ours 6.5; Node 26); for 315 MB of an rpm 3.0 s, ours 1.6.
+// openpgp.js 6.3 signs with all other keys. For a clearsigned Release it takes 1.4 times the processor time (11 ms, ours 7.5),
+// 1.3 to 2 times as long, and nearly twice the time of the event loop (12 ms, ours 6.5; Node 26); for 315 MB of an rpm it
+// takes 3.0 s, ours 1.6.
 import { constants, createHash, privateEncrypt, sign, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 
 const signAsync = promisify<string, Uint8Array, KeyObject, Buffer>(sign)
-/** What precedes a SHA-512 digest where RSA signs it (RFC 8017, section 9.2, note 1). */
+/** The prefix of a SHA-512 digest that RSA signs (RFC 8017, section 9.2, note 1). */
 const SHA512_INFO = Buffer.from('3051300d060960864801650304020305000440', 'hex')
 
 export const SIGNATURE_BINARY = 0x00
@@ -45,7 +46,7 @@ export async function signaturePacket(
     digest.subarray(0, 2),
     integer(signature),
   ])
-  // Old packet format with a two-byte length (section 4.2.2): rpm before 4.15 does not read the new one here.
+  // Old packet format with a two-byte length (section 4.2.2): rpm before 4.15 cannot read the new format here.
   return Buffer.concat([Buffer.of(0x89), uint16(body.length), body])
 }
 
@@ -59,7 +60,7 @@ async function signBytes(key: KeyObject, signed: Uint8Array): Promise<Signed> {
   return { digest: createHash('sha512').update(signed).digest(), signature }
 }
 
-/** Content of any length, which is in memory piece by piece. The signature takes 5 ms of the main thread. */
+/** Signs content of any length, with one piece in memory at a time. The signature takes 5 ms of the main thread. */
 async function signPieces(key: KeyObject, content: AsyncIterable<Uint8Array>, trailer: Uint8Array): Promise<Signed> {
   const hash = createHash('sha512')
   for await (const piece of content) hash.update(piece)
@@ -106,7 +107,7 @@ function crc24(data: Uint8Array): string {
   return Buffer.of((crc >> 16) & 0xff, (crc >> 8) & 0xff, crc & 0xff).toString('base64')
 }
 
-/** Splits a text into what is signed and what is shown (section 7): trailing blanks cut, CRLF, dashes escaped. */
+/** The signed form and the shown form of a text (section 7): trailing blanks cut, CRLF, dashes escaped. */
 export function cleartext(text: string): { signed: Buffer; shown: string } {
   const lines = text
     .replace(/\r?\n$/, '')

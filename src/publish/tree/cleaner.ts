@@ -1,4 +1,4 @@
-// Removes what no client can still be reading: old generations, unpublished package files, files of dead processes.
+// Removes files that no client can still be reading: old generations, unpublished package files, files of dead processes.
 import type { Stats } from 'node:fs'
 import { lstat, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ import { claimCleaning, claimIfFree, cleaningEnded, endCleaning, isBeingCleaned,
 import { linkedGeneration, treeOf, type Tree } from './generation.ts'
 import { boundAt, createMeasure, FEWEST, MOST, removableGenerations, type Bound, type Contents } from './superseded.ts'
 
-/** Files of one claim: removing 200 takes 20-200 ms. */
+/** Files removed under one claim: removing 200 takes 20-200 ms. */
 const BATCH = 200
 const GENERATION = /^r\d+-/
 const TEMPORARY_LINK = /^\..+\.[0-9a-f]{12}$/
@@ -25,17 +25,17 @@ const TEMPORARY_FILE = /\.[0-9a-f]{12}\.tmp$/
 const WORK_DIRECTORY = /^\.work-/
 
 export interface Cleaner {
-  /** Codenames of distributions with something to remove; where the disk is short, of all with older generations. */
+  /** Codenames of distributions with something to remove; when disk space is short, of all with older generations. */
   due(bound?: Bound): Promise<string[]>
   /**
-   * Removes package files of one distribution whose grace time is over, and generations of which it is or that are beyond the
-   * bound, as the rows say.
-   * @param bound left out: what the room of the disk allows
+   * Removes package files and generations of one distribution, according to the rows: package files whose grace time is over,
+   * generations whose grace time is over or that exceed the bound.
+   * @param bound by default what the free space of the disk allows
    */
   clean(codename: string, bound?: Bound): Promise<void>
-  /** What superseded generations of a distribution may take at this moment. */
+  /** The current limit for the superseded generations of a distribution. */
   bound(): Promise<Bound>
-  /** Removes files that no row names: what a crash left. Reads all directories of the tree. */
+  /** Removes files that no row names, left by a crash. Reads all directories of the tree. */
   sweep(codename: string): Promise<void>
 }
 
@@ -74,7 +74,7 @@ export function createCleaner(deps: {
     }
   }
 
-  /** Reads directories, so it is not done under the row's lock. What is superseded meanwhile is for the next time. */
+  /** Not under the row's lock, because it reads directories. Generations superseded meanwhile are left for the next run. */
   async function measureAll(codename: string, tree: Tree): Promise<ReadonlyMap<string, Contents>> {
     const { rows } = await sql<{ generation: string }>`
       select generation from superseded_generations where distribution = ${codename}
@@ -82,7 +82,7 @@ export function createCleaner(deps: {
     return measureOf(tree.base)(rows.map(({ generation }) => generation))
   }
 
-  /** Lists what may go and claims it, in one transaction. @param failed what could not be removed in this run */
+  /** Lists what may be removed and claims it, in one transaction. @param failed what could not be removed in this run */
   async function claimWork(
     codename: string,
     { format, distribution }: Offered,
@@ -165,7 +165,7 @@ export function createCleaner(deps: {
       const linked = await linkedGeneration(tree.link)
       const shared = new Set<number>()
       for (const name of work.generations) {
-        // After a power loss the link may lead to a generation that was superseded.
+        // After a power loss the link may lead to a superseded generation.
         if (name === linked) failed.add(name)
         else if (await attempt(name, () => removeGeneration(join(tree.base, name), shared))) done.generations.push(name)
       }
@@ -199,7 +199,7 @@ export function createCleaner(deps: {
     const { format, distribution } = deps.offered(codename)
     const tree = treeOf(deps.paths, format, distribution)
     const claim = await claimIfFree(db, codename)
-    // Another process is at it: the next sweep comes in an hour.
+    // Another process is cleaning: the next sweep runs in an hour.
     if (typeof claim === 'string') return
     try {
       const row = await db
@@ -246,7 +246,7 @@ export function createCleaner(deps: {
   return {
     bound,
     async due(given) {
-      // What is beyond the full bound is removed after the publish that made it so.
+      // Generations beyond the full bound are removed after the publish that exceeded it.
       const isShort = (given ?? (await bound())).bytes < most.bytes
       const { rows } = await sql<{ distribution: string }>`
         select distribution from superseded_generations where superseded_at < ${new Date(clock.now().getTime() - GRACE_MS)}::timestamptz
@@ -265,7 +265,7 @@ async function removePackage(tree: Tree, path: string): Promise<void> {
   if (dirname(file) !== tree.packages) await rmdir(dirname(file)).catch(() => {})
 }
 
-/** @param shared receives the inodes of files that had another name besides */
+/** @param shared receives the inodes of files that also had another name */
 async function removeGeneration(directory: string, shared: Set<number>): Promise<void> {
   for await (const { parentPath, name } of entriesBelow(directory)) {
     const info = await lstat(join(parentPath, name))
@@ -274,7 +274,7 @@ async function removeGeneration(directory: string, shared: Set<number>): Promise
   await rm(directory, { recursive: true, force: true })
 }
 
-/** Removes files that generations share by hard links and that have a single name left: no generation holds them. */
+/** Removes files that generations share by hard links and that have a single name left: no generation contains them. */
 async function removeUnlinked(
   directory: string,
   claim: Claim,

@@ -20,11 +20,11 @@ export const isBeingCleaned = sql<boolean>`(cleaning_token is not null
 
 export interface Claim {
   token: string
-  /** @throws when the claim has been held so long that another process may take it */
+  /** @throws when the claim is so old that another process may take it */
   check(): void
 }
 
-/** Claims a distribution that nobody is cleaning. */
+/** Claims a distribution unless somebody is cleaning it. */
 export function claimIfFree(db: Db, codename: string): Promise<Claim | 'busy' | 'missing'> {
   return transaction(db, async (tx) => {
     const row = await tx
@@ -38,7 +38,7 @@ export function claimIfFree(db: Db, codename: string): Promise<Claim | 'busy' | 
   })
 }
 
-/** Inside a transaction that holds the row's lock and has seen `isBeingCleaned` false. */
+/** Call it in a transaction that holds the row's lock and has read `isBeingCleaned` as false. */
 export async function claimCleaning(tx: Db, codename: string): Promise<Claim> {
   const token = randomUUID()
   const stopAt = performance.now() + (CLAIM_SECONDS * 1000) / 2
@@ -55,7 +55,7 @@ export async function claimCleaning(tx: Db, codename: string): Promise<Claim> {
   }
 }
 
-/** @returns false when another process has taken the claim over */
+/** @returns false when another process has taken over the claim */
 export async function endCleaning(tx: Db, codename: string, { token }: Claim): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('distributions')

@@ -7,7 +7,7 @@ import { fsyncPath, ifMissing } from '../../kernel/files.ts'
 import type { Paths } from '../../store/paths.ts'
 import { leadsTo, treeOf } from './generation.ts'
 
-/** @param rows of all distributions: what they store holds for every replica, whatever its own declaration says */
+/** @param rows of all distributions: the stored definitions count for every replica, whatever its own declaration says */
 export async function removeFormerNames(paths: Paths, rows: readonly { definition: Distribution }[]): Promise<void> {
   const trees = rows.flatMap(({ definition }) => {
     const format = formats.find(({ id }) => id === definition.format)

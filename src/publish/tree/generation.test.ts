@@ -1,4 +1,4 @@
-// What a generation shares with older ones: removing those takes nothing from it.
+// What a generation shares with older ones: removing older ones removes nothing from it.
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ it('an index is kept by its digest for as long as the newest generation that has
   const content = { files: [index], backgroundIndexes: [], unchanged: null }
   const [first, second] = ['r1-00000000', 'r2-00000000'] as const
   expect(await writeGeneration(tree, offered, first, content)).toBe(index.content.byteLength)
-  // The second one has nothing of its own.
+  // The second one has no file that only it has.
   expect(await writeGeneration(tree, offered, second, content)).toBe(0)
   // As the collector does; a name that is left alone is one that no generation has.
   await rm(join(tree.base, first), { recursive: true })

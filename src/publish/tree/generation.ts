@@ -25,7 +25,7 @@ export const BY_HASH = 'by-hash'
 const BACKGROUND = 'background'
 /** Directories flushed at the same time: twice the four threads of Node. */
 const FLUSHED_TOGETHER = 8
-/** An object store is asked for each new file. */
+/** Each new file is a request to an object store. */
 const LINKED_TOGETHER = 16
 
 /** Directories of one distribution that outlive its generations. */
@@ -37,11 +37,11 @@ export interface Tree {
   background: string
   /** absolute path of the link to the live generation */
   link: string
-  /** absolute paths of links that lead through `link`, and where to */
+  /** absolute paths of links that lead through `link`, and their targets */
   standing: readonly { path: string; target: string }[]
 }
 
-/** Architectures whose files are those of an earlier generation. */
+/** Architectures that use the files of an earlier generation. */
 export interface Unchanged {
   generation: string
   architectures: readonly string[]
@@ -85,12 +85,12 @@ export async function isVisible(tree: Tree, generation: string): Promise<boolean
   return exists(join(tree.base, generation))
 }
 
-/** Whether a symbolic link leads to that absolute path. */
+/** Whether a symbolic link leads to this absolute path. */
 export async function leadsTo(link: string, target: string): Promise<boolean> {
   return (await linkTargetOf(link)) === relative(dirname(link), target)
 }
 
-/** `r<revision>-<Release date in seconds>-<nonce>`: so the link tells what clients have seen, even without the database. */
+/** `r<revision>-<Release date in seconds>-<nonce>`: the link shows what clients have seen, even without the database. */
 export function generationName(revision: number, seconds: number): string {
   return `r${revision}-${seconds}-${randomBytes(4).toString('hex')}`
 }
@@ -100,7 +100,7 @@ export function releaseDateOf(generation: string | null): number {
   return Number(/^r\d+-(\d+)-/.exec(generation ?? '')?.[1] ?? 0)
 }
 
-/** The generation that clients see at this moment; null when there is none. */
+/** The generation that clients see now; null when there is none. */
 export async function linkedGeneration(link: string): Promise<string | null> {
   const target = await linkTargetOf(link)
   return target?.split('/').find((part) => /^r\d+-/.test(part)) ?? null
@@ -133,7 +133,7 @@ export async function linkPackages(
       for (const directory of enteredInto(dirname(target), made)) directories.add(directory)
     }
   }
-  // Links are made without threads (kernel/names): 20,000 of them held the event loop for 2.0 s without the pauses.
+  // Links are made without threads (kernel/names): without the pauses, 20,000 of them blocked the event loop for 2.0 s.
   for (const group of groupsOf(files, LINKED_TOGETHER)) {
     await allEnded(group.map(link))
     await pace()
@@ -149,8 +149,8 @@ export interface GenerationContent {
 
 /**
  * @param name directory of the generation, new
- * @returns the bytes of the files that no other generation has; all is complete and flushed
- * @throws GenerationGone when the one with the unchanged files was removed
+ * @returns the bytes of the files that no other generation has; all files are complete and flushed
+ * @throws GenerationGone when the generation with the unchanged files was removed
  */
 export async function writeGeneration(
   tree: Tree,
@@ -184,7 +184,7 @@ export async function writeGeneration(
   const written = await Promise.all(
     files.map(async (file) => {
       const target = await place(file.path)
-      // The file of another generation with the same digest, as of an architecture that did not change.
+      // Uses the file of another generation with the same digest, for example of an unchanged architecture.
       const isKnown = file.byHash !== undefined && (await linkIfThere(join(shared, file.byHash), target))
       if (!isKnown) await writeDurably(target, file.content)
       return { target, byHash: isKnown ? undefined : file.byHash, bytes: isKnown ? 0 : sizeOf(file.content) }
@@ -197,7 +197,7 @@ export async function writeGeneration(
   }
   for (const extra of backgroundIndexes) {
     await linkFile(join(tree.background, extra.sha256), await place(extra.path))
-    // Where the Release says `Acquire-By-Hash`, apt fetches every file by digest.
+    // With `Acquire-By-Hash` in the Release, apt fetches every file by digest.
     if (layout.byHashIn.length === 0) continue
     await ensureDirectory(shared)
     await linkFile(join(tree.background, extra.sha256), join(shared, extra.sha256))
@@ -230,7 +230,7 @@ async function linkIfThere(from: string, to: string): Promise<boolean> {
 }
 
 /**
- * Paths of the regular files below a directory of a generation. It does not follow links, which lead to all packages.
+ * Paths of the regular files below a directory of a generation. It does not follow links, because they lead to all packages.
  * @throws GenerationGone
  */
 async function filesBelow(generation: string, directory: string): Promise<string[]> {
@@ -242,8 +242,8 @@ async function filesBelow(generation: string, directory: string): Promise<string
 }
 
 /**
- * Makes a file and the one under its digest the same inode. An older generation may have had the same content. With two
- * inodes, the one under the digest would lose its last other name with that generation, and be removed.
+ * Makes a file and the file under its digest the same inode. An older generation may have had the same content. With two
+ * inodes, the file under the digest would lose its last other name with that generation, and be removed.
  */
 async function share(path: string, underDigest: string): Promise<void> {
   if (await linkFile(path, underDigest)) return
@@ -252,7 +252,7 @@ async function share(path: string, underDigest: string): Promise<void> {
     await linkFile(underDigest, other)
   } catch (error) {
     if (!isMissing(error)) throw error
-    // Removed since the first attempt.
+    // It was removed since the first attempt.
     await linkFile(path, underDigest)
     return
   }

@@ -9,7 +9,7 @@ import { treeOf } from './generation.ts'
 
 /**
  * @param path below the package directory
- * @param isNamed whether an offer names it now; asked once the claim is held
+ * @param isNamed whether an offer names it now; called once the claim is held
  * @returns false when an offer names it
  */
 export async function removeUnknown(
@@ -26,7 +26,7 @@ export async function removeUnknown(
     const { packages } = treeOf(paths, format, distribution)
     await rm(join(packages, path), { force: true })
     const parent = dirname(join(packages, path))
-    // Other packages may be in it.
+    // The directory may contain other packages.
     if (parent !== packages) await rmdir(parent).catch(() => {})
     return true
   } finally {

@@ -34,7 +34,7 @@ const NINE = Array.from({ length: 9 }, (_, n) => ({
   supersededAt: new Date(NOW.getTime() - (9 - n) * 1000),
 }))
 const own = (generation: string): Contents => new Map([[Number(generation.slice(1, -1)), 10]])
-/** Every generation has a file of its own, and one that all of them have. */
+/** Every generation has one separate file, and one file that all of them share. */
 const shared = (generation: string): Contents => new Map([...own(generation), [100, 1000]])
 
 test.each([

@@ -1,4 +1,4 @@
-// Which superseded generations are kept: for how long, how many, and in how much room.
+// Which superseded generations are kept: for how long, how many, and how many bytes.
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GRACE_MS } from '../../domain/grace.ts'
@@ -6,34 +6,34 @@ import { roomAt } from '../../kernel/disks.ts'
 import { ifMissing } from '../../kernel/files.ts'
 import { entriesBelow } from '../../kernel/files-below.ts'
 
-/** A superseded generation, as its row says. */
+/** The row of a superseded generation. */
 export interface Superseded {
   generation: string
   supersededAt: Date
 }
 
-/** What the superseded generations of one distribution may take within the grace time. */
+/** The limits for the superseded generations of one distribution within the grace time. */
 export interface Bound {
   number: number
   bytes: number
-  /** Those superseded more recently stay whatever they take, in milliseconds. */
+  /** generations superseded within this time stay whatever they take; in milliseconds */
   leastMs: number
 }
 
 /**
- * A client needs an older generation from its InRelease or repomd.xml until it asks for the last index that this names: the
- * server then holds the file open. `pace` slows publishes so that they take 16 s at least to write so much.
- * The number bounds directories: a generation of deb has about 20 of them, and its files.
+ * A client needs an older generation from the request for its InRelease or repomd.xml until the request for the last index
+ * that this file names: the server then holds the file open. `pace` slows publishes so that writing so many bytes takes at
+ * least 16 s. The number bounds directories: a generation of deb has about 20 of them, besides its files.
  */
 export const MOST: Bound = { number: 512, bytes: 512 * 1024 * 1024, leastMs: 16_000 }
-/** Of the room that is free no more than this share: a disk that fills up takes indexes from nobody who uses the latest. */
+/** At most this share of the free space is used: a full disk costs no client that uses the latest index anything. */
 const SHARE_OF_FREE = 1 / 8
-/** Superseded generations that are kept however large they are, within the grace time. */
+/** Within the grace time, this many superseded generations are kept, however large they are. */
 export const FEWEST = 4
-/** Superseded generations that are kept however old they are. */
+/** This many superseded generations are kept, however old they are. */
 const OLD = 2
 
-/** The bound of this moment. @param directory on the disk of the generations */
+/** The current bound. @param directory on the disk of the generations */
 export async function boundAt(directory: string, most: Bound = MOST): Promise<Bound> {
   const { freeBytes } = await roomAt(directory)
   return { ...most, bytes: Math.min(most.bytes, freeBytes * SHARE_OF_FREE) }
@@ -43,11 +43,11 @@ export async function boundAt(directory: string, most: Bound = MOST): Promise<Bo
 export type Contents = ReadonlyMap<number, number>
 
 /**
- * Superseded generations that may go, oldest first: not among the last two, and superseded longer ago than the grace
- * time, or beyond the bound, not among the last four and not of the last moments. A time further in the future than the grace time comes from a
- * clock that was wrong: it may go too.
+ * Superseded generations that may be removed, oldest first. The last two stay. An older one may be removed when it was
+ * superseded longer ago than the grace time, or when it exceeds the bound, is not among the last four and was not superseded
+ * within `leastMs`. A time further in the future than the grace time comes from a wrong clock: it may be removed too.
  * @param contentsOf undefined for a generation that was not measured: it counts as empty
- * @param live the contents of the live generation, which cost nothing more in older ones
+ * @param live the contents of the live generation, which take no further space in older ones
  */
 export function removableGenerations(
   superseded: readonly Superseded[],
@@ -76,7 +76,7 @@ export function removableGenerations(
 
 const revisionOf = ({ generation }: Superseded) => Number(/^r(\d+)-/.exec(generation)?.[1] ?? 0)
 
-/** Measures generations once each: their files never change. It remembers those that were asked for last. */
+/** Measures each generation once, because its files never change. Remembers the generations of the last call. */
 export function createMeasure(
   base: string,
 ): (generations: readonly string[]) => Promise<ReadonlyMap<string, Contents>> {
@@ -90,7 +90,7 @@ export function createMeasure(
   }
 }
 
-/** Directories are left out: `Bound.number` bounds them. */
+/** Directories are not counted: `Bound.number` bounds them. */
 async function contentsOf(generation: string): Promise<Contents> {
   const contents = new Map<number, number>()
   for await (const { parentPath, name } of entriesBelow(generation)) {
