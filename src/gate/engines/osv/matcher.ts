@@ -136,9 +136,10 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
 
     async scanAll(packages, distribution) {
       const data = await dataFor(distribution)
+      const generation = data.state?.generation ?? null
       const coverage = coverageOf(data.covered, data.state)
       if (data.none !== null)
-        return packages.map(() => ({ result: 'no_data', findings: [], message: data.none, coverage }))
+        return packages.map(() => ({ result: 'no_data', findings: [], message: data.none, coverage, generation }))
       const { state, covered, order } = data
       const identities = packages.map((facts) => identitiesOf(facts, order))
       const { hits } = await hitsOf(state, covered, identities.flat())
@@ -146,7 +147,7 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
       return packages.map(({ name, version, format }, index) => {
         const own = hits.slice(at, (at += identities[index]!.length)).flat()
         const findings = findingsOf({ name, version, type: format }, own, order)
-        return { result: 'scanned', findings, message: foundIn(findings, covered), coverage }
+        return { result: 'scanned', findings, message: foundIn(findings, covered), coverage, generation }
       })
     },
 
