@@ -24,7 +24,7 @@ import type { CatalogRow, SourceRow } from '../store/tables.ts'
 import type { Upstream, Upstreams } from '../upstream/upstream.ts'
 import { listingOf, sourceOf, type Listed } from './fetch-entry.ts'
 import { presentRecords, type PresentRecord } from './present-records.ts'
-import { upstreamOf } from './sources.ts'
+import { upstreamOf } from './source-view.ts'
 
 /** Transfers from one source at the same time. */
 const PER_SOURCE = 8

@@ -14,7 +14,8 @@ import { catalogEntry } from './catalog-query.ts'
 import { sourceOf } from './fetch-entry.ts'
 import { neededBy } from './import-requested.ts'
 import type { ImportedPackage, ImportMany, Wanted } from './import-many.ts'
-import { upstreamOf, type Sources } from './sources.ts'
+import { upstreamOf } from './source-view.ts'
+import type { Sources } from './sources.ts'
 
 export interface ImportRequest {
   source_id: number

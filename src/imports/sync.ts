@@ -13,7 +13,8 @@ import type { FormatRegistry } from '../packages/identify.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
 import { dropFirst, dropIncoming, firstCatalog, replaceCatalog, type Counts } from './catalog.ts'
 import { findSecurityUpdates } from './security-updates.ts'
-import { SYNC, upstreamOf, type Sources } from './sources.ts'
+import { upstreamOf } from './source-view.ts'
+import { SYNC, type Sources } from './sources.ts'
 
 /** Packages between two lines of progress. */
 const LINE_EVERY = 5000

@@ -1,40 +1,40 @@
 // The health report: every probe of the specification.
-import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type { AntivirusStatus } from '../../gate/engines/scanner.ts'
-import { isoTime, isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
-import { isShort, roomAt, roomOf } from '../../kernel/disks.ts'
-import { inTime } from '../../kernel/in-time.ts'
+import { isoTime, type Clock } from '../../kernel/clock.ts'
+import { isShort, roomOf } from '../../kernel/disks.ts'
 import { createStallGuard } from '../../kernel/stall-guard.ts'
 import { createShared } from '../../kernel/shared.ts'
 import { clockFault } from '../../store/database-clock.ts'
-import { schemaVersion, type Db } from '../../store/db.ts'
-import { FORMATS } from '../../formats/index.ts'
+import { schemaVersion } from '../../store/db.ts'
 import { countRecords } from '../../packages/records/counters.ts'
-import type { ObjectStore } from '../../store/objects/object-store.ts'
-import type { Paths } from '../../store/paths.ts'
-import type { DirectorySizes } from './directory-sizes.ts'
+import {
+  all,
+  count,
+  driftProbe,
+  packages,
+  probeDirectory,
+  reachable,
+  resultOf,
+  round,
+  storage,
+  usage,
+  type DriftReport,
+  type Probe,
+  type StorageDeps,
+} from './probes.ts'
 
-export type Probe = { ok: boolean } & Record<string, unknown>
 const CRITICAL = ['manifests', 'pool', 'auth_db', 'manifest_db'] as const
 
-export interface HealthDeps {
-  sizes: DirectorySizes
+export interface HealthDeps extends StorageDeps {
   /** what the service writes to, by name */
   places: Readonly<Record<string, string>>
-  db: Db
   clock: Clock
-  paths: Paths
-  /** null when the pool is a directory */
-  objectStore: ObjectStore | null
   version: string
   startedAt: Date
   edition: string
   instanceId: string
   fingerprint(): string
-  clamavDbDir: string
-  grypeDbDir: string
   antivirus(): Promise<AntivirusStatus>
   /** what each scanner was shown and whether it missed it */
   selfTests(): readonly { scanner: string; scope: string; failed: boolean }[]
@@ -63,8 +63,6 @@ export interface Health {
   ready(): Promise<{ ready: boolean } & Record<string, unknown>>
 }
 
-/** Limit for one probe, so that one that hangs does not hang the report. */
-const PROBE_MS = 5_000
 /** Limit for a disk. One that hangs is not asked again until it has answered: each question keeps a thread. */
 const DISK_MS = 4_000
 /** Limit for the object store in the answer whether this replica is ready: load balancers wait a few seconds. */
@@ -179,103 +177,6 @@ export function createHealth(deps: HealthDeps): Health {
   }
 
   return { report: createShared(report), ready: createShared(ready) }
-}
-
-async function all(probes: Record<string, () => Promise<Probe>>): Promise<Record<string, Probe>> {
-  const entries = await Promise.all(
-    Object.entries(probes).map(async ([name, probe]) => [name, await resultOf(probe)] as const),
-  )
-  return Object.fromEntries(entries)
-}
-
-async function resultOf(probe: () => Promise<Probe>, ms = PROBE_MS): Promise<Probe> {
-  try {
-    return await inTime(probe, ms)
-  } catch (error) {
-    return { ok: false, error: (error as Error).message }
-  }
-}
-
-async function count(query: () => Promise<number>): Promise<Probe> {
-  return { ok: true, count: await query() }
-}
-
-async function reachable(store: ObjectStore): Promise<Probe> {
-  await store.check()
-  return { ok: true, path: store.name }
-}
-
-async function probeDirectory(path: string): Promise<Probe> {
-  await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
-  return { ok: true, path, ...(await usage(path)) }
-}
-
-const GB = 1024 ** 3
-const round = (value: number) => Math.round(value * 100) / 100
-
-async function usage(path: string) {
-  const { freeBytes, totalBytes } = await roomAt(path)
-  return {
-    free_gb: round(freeBytes / GB),
-    total_gb: round(totalBytes / GB),
-    used_pct: totalBytes === 0 ? 0 : round(((totalBytes - freeBytes) / totalBytes) * 100),
-  }
-}
-
-export interface DriftReport {
-  status: 'clean' | 'drift' | 'stale' | 'unknown'
-  last_scan: Date | null
-  age_seconds: number | null
-  findings: readonly { area: string; fault: string; n: number }[]
-}
-
-/** Ok only when a recent scan found nothing. */
-function driftProbe({ status, last_scan, age_seconds, findings }: DriftReport): Probe {
-  const by_area: Record<string, number> = {}
-  for (const { area, n } of findings) by_area[area] = (by_area[area] ?? 0) + n
-  const total = findings.reduce((sum, { n }) => sum + n, 0)
-  return { ok: status === 'clean', status, findings: total, by_area, last_scan: isoTimeOrNull(last_scan), age_seconds }
-}
-
-/** From the counters that each distribution's row keeps. */
-async function packages(db: Db): Promise<Probe> {
-  const rows = await db
-    .selectFrom('distributions')
-    .select([
-      'format',
-      sql<number>`sum(published_count + pending_count)::int`.as('files'),
-      sql<number>`sum(size_bytes)::float8`.as('bytes'),
-    ])
-    .groupBy('format')
-    .execute()
-  const files = rows.reduce((sum, row) => sum + row.files, 0)
-  return {
-    ok: true,
-    total_manifests: await countRecords(db),
-    pool_files: files,
-    pool_size_mb: round(rows.reduce((sum, row) => sum + row.bytes, 0) / 1024 ** 2),
-    by_format: {
-      ...Object.fromEntries(FORMATS.map((id) => [id, 0])),
-      ...Object.fromEntries(rows.map((row) => [row.format, row.files])),
-    },
-  }
-}
-
-async function storage(deps: HealthDeps, room: () => ReturnType<typeof usage>): Promise<Probe> {
-  const { paths, db } = deps
-  const pool = await packages(db)
-  const sizeMb = async (path: string) => {
-    const bytes = await deps.sizes.bytesBelow(path)
-    return bytes === null ? null : round(bytes / 1024 ** 2)
-  }
-  const dirs = {
-    pool: { path: deps.objectStore?.name ?? paths.pool, size_mb: pool['pool_size_mb'] },
-    manifests: { path: paths.manifests, size_mb: await sizeMb(paths.manifests) },
-    audit: { path: paths.audit, size_mb: await sizeMb(paths.audit) },
-    grype_db: { path: deps.grypeDbDir, size_mb: await sizeMb(deps.grypeDbDir) },
-    clamav_db: { path: deps.clamavDbDir, size_mb: await sizeMb(deps.clamavDbDir) },
-  }
-  return { ok: true, ...(await room()), dirs }
 }
 
 /** Keys that an anonymous caller in production gets as null (docs/api-decisions.md, section 17). */

@@ -4,7 +4,7 @@ import { DRIFT_AREAS } from '../../domain/drift.ts'
 import { SEVERITY_KEYS, type SeverityKey } from '../../domain/finding.ts'
 import { inTime } from '../../kernel/in-time.ts'
 import { DatabaseAway } from '../../store/database-away.ts'
-import type { DriftReport } from './health.ts'
+import type { DriftReport } from './probes.ts'
 import { addListenerMetrics, type ListenerSources } from './listener-metrics.ts'
 import { addStateMetrics, type StateSources } from './state-metrics.ts'
 

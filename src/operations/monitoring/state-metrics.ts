@@ -1,7 +1,7 @@
 // Metrics of the state of this process and of what it stands on: probes, disks, leadership, jobs, backups, Redis.
 import { Gauge, type Registry } from 'prom-client'
 import type { LastRun } from './last-runs.ts'
-import type { Probe } from './health.ts'
+import type { Probe } from './probes.ts'
 import type { DiskRoom } from '../../kernel/disks.ts'
 import { createShared } from '../../kernel/shared.ts'
 
