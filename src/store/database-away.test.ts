@@ -12,7 +12,7 @@ test.each([
   [{ code: 'ECONNRESET' }, true],
   [new Error('Connection terminated unexpectedly'), true],
   [new Error('Query read timeout'), true],
-  // A statement that was too slow, a conflict, a deadlock, a full disk and a fault of ours are something else.
+  // A slow statement, a conflict, a deadlock, a full disk and a bug of ours are no outage.
   [{ code: '57014' }, false],
   [{ code: '23505' }, false],
   [{ code: '40P01' }, false],

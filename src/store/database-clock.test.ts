@@ -1,4 +1,4 @@
-// The clock of the database, with answers that come early or late, and a machine whose clock is set.
+// The clock of the database: early and late answers, and a machine whose clock is set.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { askDatabase, clockFault, createDatabaseClock } from './database-clock.ts'
@@ -10,7 +10,7 @@ afterAll(async () => database.close())
 
 const START = Date.parse('2026-03-01T12:00:00Z')
 
-/** A machine that is `aheadMs` before the database, which takes the given time to hear, and then to answer. */
+/** A machine that is `aheadMs` ahead of the database. Requests and answers take the given times. */
 async function machine(aheadMs: number) {
   let passed = 0
   let way: [number, number] = [0, 0]

@@ -60,14 +60,14 @@ test('a database of a newer build that lacks a migration of this one is refused'
   }
 })
 
-// A machine that stalls stops the short statements too.
+// On a machine that stalls, short statements are stopped too.
 test(
   'a statement over the limit is stopped and undone, and the connection works afterwards',
   { retry: 4 },
   async () => {
     const directory = await mkdtemp(join(tmpdir(), 'gatehouse-db-'))
     const url = database.engine === 'postgres' ? database.url : `pglite://${directory}`
-    // One connection: what follows uses the one whose statement was stopped.
+    // One connection, so that later statements use the one whose statement was stopped.
     const { db, close } = await openDatabase(url, { poolSize: 1, longestStatementMs: 5_000 })
     const pid = async () => (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]?.pid
     try {
@@ -88,7 +88,7 @@ test(
   },
 )
 
-// The embedded database has one session, which nothing else can wait for.
+// The embedded database has one session, so nothing can wait for another one.
 describe.runIf(process.env['TEST_DATABASE_URL'])('on PostgreSQL', () => {
   async function withTable(options: Parameters<typeof openDatabase>[1], work: (db: Db) => Promise<void>) {
     const { db, close } = await openDatabase(database.url, options)

@@ -1,8 +1,8 @@
 // Opens the database named by DATABASE_URL: PostgreSQL, or the embedded one (PGlite) in a directory.
 //
-// The room: `records/` keeps the rows of packages that several rooms ask for, `files/` the stored files, `advisories/` what is known of
+// The room: `records/` has the rows of packages that several rooms read, `files/` the stored files, `advisories/` the data about
 // vulnerabilities, `pglite/` the embedded database. A file named `<thing>-query.ts` only reads, for lists and documents; any
-// other file named after a thing writes it too.
+// other file named after a thing also writes it.
 import { Kysely, Migrator, PostgresAdapter, PostgresDialect, sql, type MigrationLockOptions } from 'kysely'
 import pg from 'pg'
 import { createPool } from './database-away.ts'
@@ -23,14 +23,14 @@ export type Db = Kysely<Tables>
 export interface Database {
   db: Db
   engine: 'postgres' | 'pglite'
-  /** what it was opened by; contains the password */
+  /** the URL it was opened with; contains the password */
   url: string
-  /** Lends a session: of PostgreSQL a connection of the pool, of the embedded database the only one. */
+  /** Lends a session: with PostgreSQL a connection of the pool, with the embedded database the only one. */
   acquire(): Promise<CopyLease>
   close(): Promise<void>
 }
 
-/** Type number of bigint, which `pg` returns as text; ours stay far below 2^53. */
+/** Type number of bigint, which `pg` returns as text; our values stay far below 2^53. */
 const INT8 = 20
 
 export interface DatabaseOptions {
@@ -47,10 +47,10 @@ export interface DatabaseOptions {
 
 /**
  * A process that freezes in a transaction keeps its row locks for this long, and all replicas wait. Transactions have no I/O
- * but the publisher's rename, so a pause is microseconds. What has reason to pause (dumps) sets its own limit.
+ * except the publisher's rename, so a pause takes microseconds. Work that has to pause (dumps) sets a separate limit.
  */
 const LONGEST_PAUSE_MS = 10_000
-/** More than the longest pause: whoever waits for a frozen process goes on after it. */
+/** More than the longest pause: a statement that waits for a frozen process continues after it. */
 const LONGEST_LOCK_WAIT_MS = 15_000
 
 /**
@@ -91,7 +91,7 @@ export async function openDatabase(
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     statement_timeout: longestStatementMs,
-    // A server that went away without a word ends nothing itself.
+    // A server that disappears without closing the connection ends no statement itself.
     query_timeout: longestStatementMs + 10_000,
     idle_in_transaction_session_timeout: longestPauseMs,
     lock_timeout: longestLockWaitMs,
@@ -103,7 +103,7 @@ export async function openDatabase(
   return { db, engine: 'postgres', url, acquire: () => leaseOf(pool), close: () => db.destroy() }
 }
 
-/** Migrations wait for the transactions of others (a dump reads every table) as long as a statement may. */
+/** Migrations wait for other transactions (a dump reads every table) as long as a statement may take. */
 class PatientDialect extends PostgresDialect {
   override createAdapter(): PostgresAdapter {
     return new PatientAdapter()

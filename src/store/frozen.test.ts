@@ -1,4 +1,4 @@
-// A server that freezes under its connections: what waits for it is an outage; a statement that is only long goes on.
+// A server that freezes: statements that wait for it fail as an outage; a statement that is only long continues.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -13,11 +13,11 @@ const LIMITS = { overdueMs: 50, everyMs: 20, probeMs: 100 }
 
 let server: Server
 let pool: pg.Pool
-/** what happens with a new connection */
+/** how the server treats a new connection */
 let greets: 'welcome' | 'never' | 'full'
 let sockets: Socket[]
 
-/** Speaks as much of the protocol as a pool needs; a statement is answered by the test. */
+/** Implements as much of the protocol as a pool needs; the test answers the statements. */
 beforeEach(async () => {
   greets = 'welcome'
   sockets = []

@@ -1,32 +1,31 @@
 // Ends the connections to a server that has stopped answering. A frozen process or machine closes no socket, and its system
-// still acknowledges what is sent, so a statement would wait for its own limit: five minutes.
+// still acknowledges sent data, so a statement would wait for its own limit: five minutes.
 import { performance } from 'node:perf_hooks'
 import pg from 'pg'
 
 export interface FrozenOptions {
-  /** statements that take longer are a reason to ask whether the server answers others; in milliseconds */
+  /** after this time of a statement, the watch checks whether the server answers others; in milliseconds */
   overdueMs?: number
-  /** how often it is looked */
+  /** how often the watch looks for such statements */
   everyMs?: number
   /** how long a new connection may take */
   probeMs?: number
 }
 
-/** Two in a row: a process that was frozen itself finds its own timers due before it reads an answer. */
+/** Two in a row, because a process that was frozen itself finds its timers due before it reads an answer. */
 const PROBES = 2
 
 /** A connection whose statements are watched. */
 export interface Watched {
-  /** when the present statement was sent, of `performance.now()`; null without one */
+  /** when the present statement was sent, by `performance.now()`; null without one */
   waitingSince: number | null
   cut(reason: Error): void
 }
 
 /**
- * Watches connections. A statement may be long: only when the server does not answer a new connection either, those that wait
- * for it are cut. With these limits it takes 18 s at most, and a
- * request that needs another connection then waits 10 s for it.
- * @returns what ends the watch
+ * Watches connections. A statement may take long: it is cut only when the server does not answer a new connection either.
+ * With these limits this takes 18 s at most, and a request that needs another connection then waits 10 s for it.
+ * @returns a function that ends the watch
  */
 export function watchFrozen(
   connections: ReadonlySet<Watched>,
@@ -51,7 +50,7 @@ export function watchFrozen(
   return () => clearInterval(timer)
 }
 
-/** Whether the server answers a new connection, be it with a refusal. */
+/** Whether the server answers a new connection, even with a refusal. */
 async function answers(connection: pg.ClientConfig, probeMs: number): Promise<boolean> {
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: probeMs })
   client.on('error', () => {})

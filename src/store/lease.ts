@@ -9,7 +9,7 @@ export interface Result {
 export interface Lease {
   /**
    * @throws Error with the fields of PostgreSQL's error report (`code`, `constraint`, …)
-   * @throws DatabaseStopped when the thread of the embedded database ended; an open transaction is lost with it
+   * @throws DatabaseStopped when the thread of the embedded database ended; an open transaction is lost
    */
   query(sql: string, parameters: readonly unknown[]): Promise<Result>
   release(): void
@@ -17,8 +17,8 @@ export interface Lease {
 
 export interface CopyLease extends Lease {
   /**
-   * Reads rows in COPY's text format. The whole result is held in memory: ask for parts of a table.
-   * @param source what follows COPY: a query in parentheses, or a table with its columns
+   * Reads rows in COPY's text format. The whole result is held in memory: read large tables in parts.
+   * @param source the text after COPY: a query in parentheses, or a table with its columns
    */
   copyOut(source: string): Promise<Uint8Array>
   /**

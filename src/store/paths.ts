@@ -1,4 +1,4 @@
-// Where everything lies below REPOS_DIR (specification, "Storage directories").
+// The places of everything below REPOS_DIR (specification, "Storage directories").
 import { dirname, join } from 'node:path'
 import { ensureDirectory, ensurePrivateDirectory } from '../kernel/files.ts'
 
@@ -40,8 +40,8 @@ export function createPaths(root: string): Paths {
 }
 
 /**
- * Creates every directory the service writes to. What is not served is closed to other users (0700), also where an
- * earlier version or a person made it; the published trees stay readable for a web server.
+ * Creates every directory the service writes to. Directories that are not served are closed to other users (0700), even if an
+ * earlier version or a person created them; the published trees stay readable for a web server.
  * @param trees the directories of published trees, relative to the root
  */
 export async function ensurePaths(paths: Paths, trees: readonly string[]): Promise<void> {

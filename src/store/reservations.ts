@@ -2,7 +2,7 @@
 import type { Claims, Reservation } from '../domain/reservations.ts'
 import type { Db } from './db.ts'
 
-/** All are read for each arrival; more are refused. */
+/** All are read for each arrival, so a larger number is refused. */
 export const MOST_RESERVATIONS = 1000
 
 /** The reservations that can concern packages of a format. */

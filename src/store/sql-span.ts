@@ -1,4 +1,4 @@
-// A statement as a span: its verb and its table, and its text, which has `$1` in place of every value.
+// A statement as a span: its verb, its table, and its text, with `$1` instead of every value.
 import type { LogEvent } from 'kysely'
 import { recordSpan } from '../kernel/trace.ts'
 
@@ -25,13 +25,13 @@ export function traceStatement({ level, query, queryDurationMillis, ...rest }: L
 const VERBS = /^\s*(select|insert|update|delete|with|begin|start|commit|rollback|savepoint|release|lock|set)\b/i
 const TABLE = /\b(?:from|into|update(?! set\b)|table)\s+"?([a-z_][a-z0-9_]{0,62})"?(?![\w".(])/i
 
-/** Of a small set: a statement that does not look like ours is an `other`. */
+/** Verbs are from a small set: any other statement is an `other`. */
 export function statementOf(text: string): { verb: string; table: string | null } {
   const verb = VERBS.exec(text)?.[1]?.toUpperCase() ?? 'OTHER'
   return { verb, table: TABLE.exec(text.slice(0, 20_000))?.[1]?.toLowerCase() ?? null }
 }
 
-/** SQLSTATE alone: messages quote values. */
+/** Only the SQLSTATE, because messages quote values. */
 function stateOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && /^\w{5}$/.test(code) ? code : 'error'

@@ -158,14 +158,14 @@ export interface Tables {
   catalog: CatalogTable
   import_requests: ImportRequestsTable
   security_updates: SecurityUpdatesTable
-  /** rows of a sync that is under way */
+  /** rows of a running sync */
   catalog_incoming: Omit<CatalogTable, 'synced_at'>
   catalog_names: CatalogNamesTable
   catalog_name_lists: CatalogNameListsTable
   reservations: ReservationsTable
   package_keys: PackageKeysTable
   catalog_runs: CatalogRunsTable
-  /** null for a run that is in `catalog_runs` */
+  /** null for a run that `catalog_runs` has already */
   catalog_incoming_runs: Omit<CatalogRunsTable, 'fingerprints'> & { fingerprints: string[] | null }
   mirrors: MirrorsTable
   mirror_refusals: MirrorRefusalsTable

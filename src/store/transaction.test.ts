@@ -13,7 +13,7 @@ beforeAll(async () => {
 beforeEach(() => sql`truncate tried`.execute(database.db))
 afterAll(() => database.close())
 
-/** A transaction that inserts the number of the try, and ends with this state in its first tries. */
+/** A transaction that inserts the number of the try. Its first `failing` tries end with this SQLSTATE. */
 async function tries(sqlstate: string, failing: number): Promise<{ outcome: string; tries: number; rows: number[] }> {
   let n = 0
   const outcome = await transaction(database.db, async (tx) => {
@@ -32,7 +32,7 @@ test.each([
   ['40P01', 1, { outcome: 'committed', tries: 2, rows: [2] }],
   ['40001', 2, { outcome: 'committed', tries: 3, rows: [3] }],
   ['40P01', 3, { outcome: 'database_busy', tries: 3, rows: [] }],
-  // A statement that was too slow, a name that is taken: again would be the same.
+  // A slow statement or a taken name: another try would fail the same way.
   ['57014', 1, { outcome: '57014', tries: 1, rows: [] }],
   ['23505', 1, { outcome: '23505', tries: 1, rows: [] }],
 ])('a transaction that ends with %s in its first %i tries', async (sqlstate, failing, expected) => {

@@ -3,17 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseBusy } from './database-away.ts'
 import type { Db } from './db.ts'
 
-/** A transaction that meets the same others three times meets a load, not an accident. */
+/** A transaction that conflicts three times meets a high load, not a coincidence. */
 const MOST_TRIES = 3
 const LONGEST_PAUSE_MS = 50
 
-/** 40P01: it was chosen to end a deadlock. 40001: others changed what it had read. All of it is undone. */
+/** 40P01: it was chosen to end a deadlock. 40001: others changed what it had read. In both cases it was rolled back. */
 const AGAIN = new Set(['40P01', '40001'])
 
 /**
  * @param work may run again from its beginning: it changes nothing but the database, and keeps nothing of an earlier try
- * @returns what the try that was committed returned
- * @throws DatabaseBusy when others ended it each time
+ * @returns the result of the committed try
+ * @throws DatabaseBusy when others ended every try
  */
 export async function transaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -22,7 +22,7 @@ export async function transaction<T>(db: Db, work: (tx: Db) => Promise<T>): Prom
     } catch (error) {
       if (!isUndoneByOthers(error)) throw error
       if (attempt === MOST_TRIES) throw new DatabaseBusy(error)
-      // By chance, so that two that met do not meet again.
+      // A random pause, so that two transactions that conflicted do not conflict again.
       await delay(Math.random() * LONGEST_PAUSE_MS)
     }
   }

@@ -1,9 +1,9 @@
-// The webhook deliveries of the last 24 hours, so that one that is sent twice is processed once.
+// The webhook deliveries of the last 24 hours, so that a repeated delivery is processed only once.
 import type { Db } from './db.ts'
 
 const REMEMBERED_MS = 24 * 60 * 60 * 1000
 
-/** Remembers a delivery by each of these keys. @returns false when one of them is known already */
+/** Remembers a delivery by each of these keys. @returns false when one of them is already known */
 export async function rememberDelivery(db: Db, keys: readonly string[], now: Date): Promise<boolean> {
   await db
     .deleteFrom('webhook_deliveries')
@@ -23,7 +23,7 @@ export async function rememberDelivery(db: Db, keys: readonly string[], now: Dat
   return false
 }
 
-/** Lets a delivery be sent again. */
+/** Forgets a delivery, so that it can be sent again. */
 export async function forgetDelivery(db: Db, keys: readonly string[]): Promise<void> {
   if (keys.length > 0) await db.deleteFrom('webhook_deliveries').where('id', 'in', keys).execute()
 }

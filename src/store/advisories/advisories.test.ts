@@ -77,7 +77,7 @@ async function take(feed: string, wanted: readonly NewAdvisory[]) {
   return under.finish({ digest: `of ${wanted.length}`, advisories: ids.size, keep: (id) => ids.has(id) })
 }
 
-/** `id fixed` of all that readers see of a package. */
+/** `id fixed` of everything that readers see about a package. */
 async function seen(name = 'x', generation?: number): Promise<string[]> {
   const state = await advisories.state()
   const found = await advisories.candidates(generation ?? state.generation, ['Debian:12', 'Debian:11'], [name])
@@ -120,7 +120,7 @@ test('readers see the old generation until the new one is complete, and a runnin
   })
   expect(await seen()).toEqual(['DSA-1 2', 'DSA-3 2'])
   expect(await seen('x', 1)).toEqual(['DSA-1 1', 'DSA-2 1'])
-  // The next import begins by tidying, but spares the generation before.
+  // The next import first removes old rows, but keeps the previous generation.
   await (await advisories.begin('other')).abandon()
   expect(await seen('x', 1)).toEqual(['DSA-1 1', 'DSA-2 1'])
   await take('f', [advisory('DSA-1', '2'), advisory('DSA-3', '3')])
@@ -269,7 +269,7 @@ test('changes since a generation are listed by package: added, changed and remov
     complete: true,
     packages: ['b', 'd', 'e'].map(debian),
   })
-  // An entry that moves to another package concerns both.
+  // An advisory that moves to another package concerns both packages.
   await take('f', [
     base[0]!,
     advisory('DSA-b', '2', {}, of('b')),
@@ -317,6 +317,6 @@ test('packages matched by a build that stored no names of findings are matched a
   expect([await news.seen(), await news.current()]).toEqual([0, 5])
   await news.note(5)
   expect(await news.seen()).toBe(5)
-  // For a build of before, which may still serve.
+  // For an older build, which may still serve.
   expect(await db.selectFrom('advisory_state').select('rematched').executeTakeFirst()).toEqual({ rematched: 5 })
 })

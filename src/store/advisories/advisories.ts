@@ -14,7 +14,7 @@ export interface AdvisoryFeed extends FeedState {
 }
 
 export interface AdvisoryChanges {
-  /** the generation that the changes reach: ask from there next time */
+  /** the generation that these changes lead to: the next call starts there */
   generation: number
   /** false when older changes were dropped: match everything again */
   complete: boolean
@@ -29,7 +29,7 @@ export interface Advisories {
   feed(name: string): Promise<AdvisoryFeed | null>
   feeds(): Promise<AdvisoryFeed[]>
   noteChecked(feed: string, error: string | null): Promise<void>
-  /** Packages whose findings may differ from those of `generation`; a nightly run matches only these again. */
+  /** Packages whose findings may have changed since `generation`; a nightly run matches only these again. */
   changedSince(generation: number): Promise<AdvisoryChanges>
   /**
    * Packages with the most advisories that affect every version up to a fix, at most ten of each ecosystem. Such packages
@@ -43,7 +43,7 @@ export interface Advisories {
 export function createAdvisories(deps: { db: Db; clock: Clock }): Advisories {
   const { db, clock } = deps
   return {
-    // Every scan asks; packages that are scanned at the same time share the query.
+    // Every scan asks for the state; packages that are scanned at the same time share the query.
     state: createShared(() =>
       db.selectFrom('advisory_state').select(['generation', 'ecosystems']).executeTakeFirstOrThrow(),
     ),
@@ -106,7 +106,7 @@ export function createAdvisories(deps: { db: Db; clock: Clock }): Advisories {
     },
 
     async noteChecked(feed, error) {
-      // A failed attempt checked nothing: the data keep their age.
+      // A failed attempt checked nothing: the age of the data does not change.
       const checked = error === null ? { checked_at: clock.now() } : {}
       await db
         .insertInto('advisory_feeds')
@@ -158,7 +158,7 @@ function feedOf(row: {
   return { ...rest, importedAt: imported_at, checkedAt: checked_at }
 }
 
-/** For the re-match: the generation it has reached, and the changes since. */
+/** For the re-match: the last matched generation, and the changes since. */
 export function rematchNews(db: Db, advisories: Advisories) {
   return {
     seen: async (): Promise<number> =>

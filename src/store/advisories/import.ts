@@ -26,7 +26,7 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
     })
   let put = 0
 
-  /** Every write first verifies that this import is still the writer; the row lock prevents a takeover until the commit. */
+  /** Before every write, verifies that this import is still the writer; the row lock prevents a takeover until the commit. */
   const fenced = <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
     transaction(db, async (tx) => {
       const held = await tx
@@ -66,7 +66,7 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
           .values({ name: feed, ...row })
           .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
           .execute()
-        // Records that are being stored come first (`packages/records/evidence`).
+        // Waits for transactions that are storing records (`packages/records/evidence`).
         await sql`select id from advisory_state for update`.execute(tx)
         await tx
           .updateTable('advisory_state')
@@ -94,7 +94,7 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
   }
 }
 
-/** Ends an import whose process is dead. If it lives all the same, its next write fails. */
+/** Ends an import whose process is dead. If the process is alive after all, its next write fails. */
 export async function endImport(db: Db): Promise<void> {
   await db.updateTable('advisory_state').set({ writer: null, building: null }).where('writer', 'is not', null).execute()
 }
@@ -124,7 +124,7 @@ async function inForce(db: Db, feed: string): Promise<Map<string, KnownAdvisory>
 }
 
 /**
- * Removes the rows of a dead import and those that no reader sees any more. Readers query the generation first and its
+ * Removes the rows of a dead import and rows that no reader uses any more. Readers query the generation first and its
  * rows later, so the previous generation is kept.
  */
 async function tidy(db: Db, generation: number): Promise<void> {
@@ -185,7 +185,7 @@ async function retire(tx: Db, feed: string, building: number, ids: readonly stri
     where feed = ${feed} and id = any(${[...ids]}::text[]) and until is null and since < ${building}`.execute(tx)
 }
 
-/** A feed's first import changes all packages of its ecosystems: one row instead of one for each name. */
+/** A feed's first import changes all packages of its ecosystems, so it stores one row instead of one for each name. */
 async function noteChanges(tx: Db, feed: string, building: number, first: boolean): Promise<void> {
   await sql`insert into advisory_changes (generation, ecosystem, package)
     select distinct ${building}::bigint, p.ecosystem, ${first ? sql`'*'` : sql`p.package`}

@@ -1,4 +1,4 @@
-// Counters of downloads against a list of all of them, and what removing old days leaves.
+// Counters of downloads compared with a list of all of them, and the state after old days are removed.
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -49,7 +49,7 @@ const events = fc.array(
 )
 type Event = Omit<Given, 'clientType' | 'beganWithRange' | 'bytes'>
 
-/** One row for each key, as the reader hands them over. */
+/** One row for each key, as the reader passes them on. */
 function batchOf(list: readonly Event[]): Given[] {
   const rows = new Map<string, Given>()
   for (const one of list) {

@@ -15,7 +15,7 @@ export interface DownloadedFile {
   sizeBytes: number
 }
 
-/** What a client with one user agent was given of a file on a day. */
+/** Downloads of one file by a client with one user agent on one day. */
 export interface Given {
   file: DownloadedFile
   address: string
@@ -39,15 +39,15 @@ export interface RecentDownload {
   bytes: number
 }
 
-/** Rows of `recent_downloads`. */
+/** Most rows of `recent_downloads`. */
 const MOST_RECENT = 50
-/** No day yet: of rows that this transaction adds. */
+/** The last day of rows that this transaction adds: none yet. */
 const NEVER = -1
 
 /**
- * Adds what was given, in the caller's transaction, of which there is one at a time.
+ * Adds downloads in the caller's transaction. Only one such transaction runs at a time.
  * @param given each file, address, agent and day once
- * @param firstDay days before are about to be removed: nothing of them is changed
+ * @param firstDay earlier days are about to be removed: they are not changed
  */
 export async function addDownloads(
   tx: Db,
@@ -82,10 +82,10 @@ interface Row {
   pkg: number
   fileId: number
   downloads: number
-  /** the last days before this batch; -1 for never */
+  /** the last days before this batch; -1 for none */
   clientLast: number
   packageLast: number
-  /** of this client */
+  /** the last days of this client */
   ofPackageLast: number
   ofFileLast: number
 }
@@ -138,7 +138,7 @@ async function identified(tx: Db, given: readonly Given[]): Promise<Row[]> {
     const { of_package, of_file, began } = before.rows[i]!
     row.ofPackageLast = of_package ?? NEVER
     row.ofFileLast = of_file ?? NEVER
-    // The rest of a download that was interrupted, or another part of one that is fetched in parts.
+    // This is the rest of an interrupted download, or a further part of one that is fetched in parts.
     if (began) row.downloads--
   }
   return rows
@@ -217,7 +217,7 @@ function countersOf(rows: readonly Row[], firstDay: number) {
   const files: Counters<number> = new Map()
   const clientLast = new Map<string, number>()
 
-  /** Moves somebody from the day on which it was seen last to this day. */
+  /** Moves a client or name from the last day on which it was seen to this day. */
   const move = <K>(counters: Counters<K>, counted: K, who: string, before: number, day: number) => {
     const last = clientLast.get(who) ?? before
     if (day <= last) return

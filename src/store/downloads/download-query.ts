@@ -22,7 +22,7 @@ export interface DownloadTotals {
 export interface PackageDownloads extends DownloadTotals {
   format: FormatId
   name: string
-  /** those that were downloaded, the latest download first */
+  /** downloaded versions, the latest download first */
   versions: string[]
 }
 
@@ -99,7 +99,7 @@ export async function recentDownloads(db: Db, day: number, most: number) {
     .execute()
 }
 
-/** The logs that were read, those that were seen last first. */
+/** The logs that were read, most recently seen first. */
 export async function readLogs(db: Db, most: number) {
   return db
     .selectFrom('download_logs')

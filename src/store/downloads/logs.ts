@@ -1,4 +1,4 @@
-// How far each access log was read, and which kind of log counts at which time.
+// How far each access log was read, and which kind of log counts at what time.
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
@@ -15,21 +15,21 @@ export interface LogBeginning {
   path: string
   kind: DownloadLogKind
   firstLine: Buffer
-  /** whole lines */
+  /** the whole lines at its beginning */
   whole: Buffer
 }
 
 /**
- * One writer at a time, until the end of the transaction: two processes that read logs can neither block each other for good nor
- * add a log twice.
+ * Allows one writer at a time, until the end of the transaction: two processes that read logs can neither deadlock nor add a
+ * log twice.
  */
 export const lockDownloads = (tx: Db) => sql`select pg_advisory_xact_lock(715015)`.execute(tx)
 
-/** How long the time at which a log was seen may lag. */
+/** How far the time at which a log was last seen may lag. */
 const SEEN_MS = 3_600_000
 
 /**
- * Finds a log by its beginning, or adds it. Two logs that begin with the same line are told apart as soon as one of the next
+ * Finds a log by its beginning, or adds it. Two logs with the same first line are distinguished as soon as one of the next
  * lines differs.
  */
 export async function knownLog(db: Db, { path, kind, firstLine, whole }: LogBeginning, now: Date): Promise<KnownLog> {
@@ -94,10 +94,10 @@ export async function advance(db: Db, progress: Progress, work: (tx: Db) => Prom
   })
 }
 
-/** From when on which logs count, in seconds since 1970, the earliest first. */
+/** Which logs count, each choice from a time on in seconds since 1970, the earliest first. */
 export type LogChoices = readonly { since: number; kind: CountedLogs }[]
 
-/** The choices so far; one that is not the last of them counts from now on. The first one counts for all time before it. */
+/** The choices so far. A kind other than the last choice counts from now on. The first choice counts for all time before. */
 export async function logChoices(db: Db, kind: CountedLogs, now: Date): Promise<LogChoices> {
   return transaction(db, async (tx) => {
     await lockDownloads(tx)
@@ -109,7 +109,7 @@ export async function logChoices(db: Db, kind: CountedLogs, now: Date): Promise<
   })
 }
 
-/** Whether a line of this kind of log, of this second, counts. */
+/** Whether a line of this kind of log counts at this second. */
 export function countsAt(choices: LogChoices, kind: DownloadLogKind, at: number): boolean {
   const choice = choices.findLast(({ since }) => since <= at) ?? choices[0]
   return choice?.kind === kind || choice?.kind === 'both'

@@ -1,4 +1,4 @@
-// Which stored files a name was offered for, now or since: what a log says of a request is its path.
+// Which stored files were offered under a name, now or earlier: the only thing a log states of a request is its path.
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 
@@ -14,7 +14,7 @@ export interface OfferedName {
 
 /** Offers of these file names in any distribution; those in force first, then the latest. */
 export async function offersOfNames(db: Db, filenames: readonly string[]): Promise<OfferedName[]> {
-  // Each half reads an index of its own.
+  // Each half reads a separate index.
   const half = (condition: string) => sql`select o.distribution, o.filename, o.sha256, o.name, o.version, o.arch,
       b.size_bytes, o.until_revision, o.from_revision
     from offers o join blobs b using (sha256)

@@ -8,7 +8,7 @@ import { lockDownloads } from './logs.ts'
 /** Rows deleted in one transaction. */
 const TOGETHER = 5000
 
-/** What would be removed: rows that name a client. */
+/** Number of rows to be removed that name a client. */
 export async function countOldDownloads(db: Db, firstDay: number): Promise<number> {
   const { rows } = await sql<{ n: number }>`select count(*)::int as n from download_file_days n
     join downloads d on d.file_id = n.file_id and d.day = n.day where n.day < ${firstDay}`.execute(db)
@@ -16,9 +16,9 @@ export async function countOldDownloads(db: Db, firstDay: number): Promise<numbe
 }
 
 /**
- * Removes everything about days before this one: who downloaded what, counters, and clients, user agents and names that
- * nothing names any more. Can be repeated after a crash at any line.
- * @returns rows that named a client
+ * Removes everything about days before this one: who downloaded which files, counters, and clients, user agents and names that
+ * no row refers to any more. Can be repeated after a crash at any line.
+ * @returns number of removed rows that named a client
  */
 export async function removeOldDownloads(db: Db, firstDay: number, signal: AbortSignal): Promise<number> {
   const repeated = async (work: () => Promise<number>): Promise<number> => {
@@ -30,13 +30,13 @@ export async function removeOldDownloads(db: Db, firstDay: number, signal: Abort
       if (n < TOGETHER) return all
     }
   }
-  // Who counts downloads at the same time must not use what is deleted here.
+  // A process that counts downloads at the same time must not use rows that are deleted here.
   const deleted = async (statement: ReturnType<typeof sql>) =>
     transaction(db, async (tx) => {
       await lockDownloads(tx)
       return Number((await statement.execute(tx)).numAffectedRows ?? 0)
     })
-  // The counters of the files name what is left to delete, so they go last.
+  // The counters of the files tell which rows are left to delete, so they are deleted last.
   let facts = 0
   for (;;) {
     const { rows } = await sql<{ day: number; file_id: number }>`select day, file_id from download_file_days
@@ -56,14 +56,14 @@ export async function removeOldDownloads(db: Db, firstDay: number, signal: Abort
       deleted(sql`delete from ${sql.table(table)} where (${sql.raw(key)}) in (
         select ${sql.raw(key)} from ${sql.table(table)} where ${condition} limit ${TOGETHER})`),
     )
-  // A large repository has tens of thousands of packages a day: 300 days at once took longer than a statement may.
+  // A large repository has tens of thousands of packages a day: deleting 300 days at once exceeded the limit of a statement.
   await removeIn('download_package_days', 'day, package_id', sql`day < ${firstDay}`)
   await removeIn('download_days', 'counted, day', sql`day < ${firstDay}`)
   await removeIn('recent_downloads', 'id', sql`at < ${new Date(firstDay * DAY_MS)}`)
-  // A file that was downloaded before and never since is named by nothing.
+  // No row refers to a file that was only downloaded before this day.
   for (const table of ['download_clients', 'download_agents', 'download_files', 'download_packages'])
     await removeIn(table, 'id', sql`last_day < ${firstDay} order by last_day`)
-  // Every line of a log that nothing was appended to since then is too old to count.
+  // If nothing was appended to a log since then, all its lines are too old to count.
   await deleted(sql`delete from download_logs where seen_at < ${new Date((firstDay - 2) * DAY_MS)}`)
   return facts
 }

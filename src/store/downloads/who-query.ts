@@ -5,7 +5,7 @@ import type { Db } from '../db.ts'
 import { dateOf } from './days.ts'
 import type { DownloadTotals } from './download-query.ts'
 
-/** What a client with one user agent downloaded of a file on a day. */
+/** Downloads of one file by a client with one user agent on one day. */
 export interface ClientDownload {
   ip: string
   user_agent: string
@@ -20,7 +20,7 @@ export interface ClientDownload {
 }
 
 export interface BlastRadius extends DownloadTotals {
-  /** the latest of them */
+  /** the latest downloads */
   downloaded_by: ClientDownload[]
 }
 
@@ -74,10 +74,10 @@ export async function whoDownloaded(
   return found
 }
 
-/** Files of a name of which the latest downloads are looked for. */
+/** Most files of a name whose latest downloads are read. */
 const MOST_FILES = 50
 
-/** The latest downloads of a name since a day, of the files that were downloaded last. */
+/** The latest downloads of a name since a day, from its most recently downloaded files. */
 export async function latestOfName(db: Db, packageId: number, day: number, most: number): Promise<ClientDownload[]> {
   const { rows } = await sql<FoundRow>`
     select ${COLUMNS} from (select * from download_files where package_id = ${packageId} and last_day >= ${day}
@@ -128,7 +128,7 @@ export async function sumsOfName(db: Db, packageId: number, day: number): Promis
   return rows[0] as DownloadTotals
 }
 
-/** Sums of some files of one name since a day. Clients of several files count once, so their rows are read. */
+/** Sums of some files of one name since a day. A client of several files counts once, so the clients' rows are read. */
 export async function sumsOfFiles(
   db: Db,
   packageId: number,

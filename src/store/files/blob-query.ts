@@ -9,7 +9,7 @@ export function blobOf(db: Db, sha256: string) {
   return db.selectFrom('blobs').selectAll().where('sha256', '=', sha256).executeTakeFirstOrThrow()
 }
 
-/** What a stored file states about itself, without its file list. */
+/** The facts of a stored file, without its file list. */
 export async function storedFacts(db: Db, sha256: string): Promise<PackageFacts> {
   const { facts } = await db.selectFrom('blobs').select('facts').where('sha256', '=', sha256).executeTakeFirstOrThrow()
   return facts
@@ -54,7 +54,7 @@ export const LASTING_COLUMNS = [
   'created_at',
 ] as const satisfies readonly (keyof BlobsTable)[]
 
-/** The row of a stored file as it is inserted, for another record that refers to it; null when it is gone. */
+/** The row of a stored file in insertable form, for another record that refers to it; null when it is gone. */
 export async function insertableBlob(
   db: Db,
   sha256: string,

@@ -7,7 +7,7 @@ import { transaction } from '../transaction.ts'
 import type { ComponentRow } from '../tables.ts'
 import { append } from '../../kernel/append.ts'
 
-/** What reading one stored file found. */
+/** The result of reading one stored file. */
 export interface ComponentsOf {
   components: readonly Omit<ComponentRow, 'sha256'>[]
   filesSeen: number
@@ -33,7 +33,7 @@ export type ComponentNames = ReadonlyMap<string, readonly string[] | null>
 export interface Components {
   /** Records to read or match, in the order of their ids. @param unreadOnly leaves out those whose file was read */
   work(after: number, limit: number, unreadOnly: boolean): Promise<ComponentWork[]>
-  /** Removes a record from the work, unless its bytes have changed meanwhile. */
+  /** Marks a record's components as done, unless its bytes have changed meanwhile. */
   done(work: Pick<ComponentWork, 'id' | 'sha256'>): Promise<void>
   /** The same, in one statement, for records whose file names show that they have no components. */
   nothingInside(work: readonly Pick<ComponentWork, 'id' | 'sha256'>[], at: Date): Promise<void>
@@ -53,7 +53,7 @@ export interface Components {
   recordsAmong(ids: readonly number[]): Promise<number[]>
 }
 
-/** Rows in one statement. */
+/** Most rows in one statement. */
 const BATCH = 1000
 
 export function createComponents(db: Db): Components {

@@ -1,4 +1,4 @@
-// Package bytes in an object store. Quarantine stays on this machine's disk: no signed address can ever lead to refused bytes.
+// Package bytes in an object store. Quarantine stays on this machine's disk, so no signed address can ever lead to refused bytes.
 import { createHash, randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -8,11 +8,11 @@ import { lstatName, readLink, renameName, symlinkName } from '../../kernel/names
 import { linkTarget, objectKey, objectName, type ObjectStore } from '../objects/object-store.ts'
 import type { FileId, LocalPool, Place, Pool, StoredBytes } from './pool.ts'
 
-/** As the local pool gives its files. */
+/** The mode of files in the local pool. */
 const MODE = 0o644
 
 /**
- * @param local keeps what is in quarantine
+ * @param local holds the quarantined bytes
  * @param newPath a new path for a copy that this process removes, also after a crash
  */
 export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; newPath(): string }): Pool {
@@ -49,7 +49,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
     }
   }
 
-  /** @throws when the object has other bytes than its name says: no caller gets them */
+  /** @throws when the bytes of the object do not match its name: no caller gets them */
   async function copyTo(file: FileId, path: string): Promise<boolean> {
     const sha256 = await download(file, path)
     if (sha256 === null) return local.copyTo(file, path)
@@ -58,7 +58,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
     throw new Error(`the object ${objectKey(file)} of ${store.name} has other bytes than its name says`)
   }
 
-  /** Damaged bytes too, as in a local pool: they must leave the store, and nothing takes them out of quarantine again. */
+  /** Also moves damaged bytes, as in a local pool: they must leave the store, and nothing moves them back from quarantine. */
   async function intoQuarantine(file: FileId): Promise<boolean> {
     if (await local.hasQuarantined(file)) return true
     const path = newPath()
@@ -108,7 +108,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
       const present = await targetOf(target)
       if (present?.startsWith(`${objectName(file)}/`)) return false
       const sizeBytes = await store.size(objectKey(file))
-      // As a link to a missing file would fail: the publisher asks whether the package was deleted meanwhile.
+      // Fails like a link to a missing file: the publisher then checks whether the package was deleted meanwhile.
       if (sizeBytes === null)
         throw Object.assign(new Error(`the object ${objectKey(file)} is missing in ${store.name}`), { code: 'ENOENT' })
       const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`
@@ -140,7 +140,7 @@ async function isPresent(path: string): Promise<boolean> {
   }
 }
 
-/** What a link names; null for a file, and for nothing. */
+/** The target of a link; null for a file or a missing path. */
 async function targetOf(path: string): Promise<string | null> {
   try {
     return await readLink(path)

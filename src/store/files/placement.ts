@@ -1,10 +1,10 @@
-// Where the bytes of stored files belong (pool, quarantine or neither), and how removing them is ordered against inserting records.
+// Where the bytes of stored files belong (pool, quarantine or neither), and the order of removals and inserts.
 //
-// Bytes are added and removed outside transactions. Order comes from the file's row in `blobs`:
-//  - A removal first claims the row in a transaction that sees nothing in need of the bytes, then removes them, then
-//    marks the claim as ended. The row stays behind with the removal's token for an hour.
-//  - An insert puts the bytes in place first. Its transaction locks the row. If the row carries a token that it has not
-//    seen, the bytes may have been removed after it looked: it rolls back, waits for the end of the removal, puts the
+// Bytes are added and removed outside transactions. The file's row in `blobs` orders these steps:
+//  - A removal first claims the row in a transaction that finds no need for the bytes, then removes them, then
+//    marks the claim as ended. The row stays for an hour with the removal's token.
+//  - An insert puts the bytes in place first. Its transaction locks the row. If the row has a token that the insert has
+//    not seen, the bytes may have been removed since: it rolls back, waits for the end of the removal, puts the
 //    bytes in place again and repeats the transaction (`withBytes`).
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -19,29 +19,29 @@ import type { BlobsTable } from '../tables.ts'
 import { RemovalUncertain } from '../objects/object-store.ts'
 import type { Pool } from './pool.ts'
 
-/** A claim is void after this time: its process died. The remover itself stops at half of it. */
+/** A claim is void after this time, because its process must be dead. The remover itself stops at half of it. */
 const CLAIM_SECONDS = 10
 /**
- * How long a removal that the store did not answer may still reach it. What delays a request on the way (a proxy, a broken
- * network) cannot deliver it later: a store refuses requests that were signed more than 15 minutes ago
- * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, RequestTimeTooSkewed). A minute more is for the
- * difference of the clocks and for carrying it out.
+ * How long a removal that the store did not answer may still reach it. A delay on the way (a proxy, a broken network)
+ * cannot be longer: a store refuses requests that were signed more than 15 minutes ago
+ * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, RequestTimeTooSkewed). Another minute allows for the
+ * difference of the clocks and for the execution of the removal.
  */
 const UNCERTAIN_SECONDS = 16 * 60
-/** When a caller whose bytes may still be removed should try again. */
+/** When a caller should try again whose bytes may still be removed. */
 const UNCERTAIN_RETRY_SECONDS = 60
 const POLL_MS = 10
 const MOST_ATTEMPTS = 5
-/** How long the row of a removed file is kept; an insert takes seconds from its look at the bytes to its commit. */
+/** How long the row of a removed file is kept; an insert takes seconds from its check of the bytes to its commit. */
 const TOMBSTONE_SECONDS = 3600
 
-/** Advisory lock: claims of removals share it, and a backup that begins to hold them takes it alone. */
+/** Advisory lock: claims of removals share it; a backup that begins to hold removals takes it exclusively. */
 export const LOCK_REMOVALS = 0x6768_0001
 
 /** Tokens of removals that had ended before the bytes were put in place, by SHA-256. */
 export type SeenRemovals = ReadonlyMap<string, string>
 
-/** The bytes may have been removed since they were put in place; `withBytes` answers it. */
+/** The bytes may have been removed since they were put in place; `withBytes` handles this error. */
 export class BytesRemoved extends Error {
   readonly sha256: string
   constructor(sha256: string) {
@@ -51,8 +51,9 @@ export class BytesRemoved extends Error {
 }
 
 /**
- * Puts bytes in place and runs the transaction that inserts a reference to them; again when they were removed between.
- * @param ensureBytes makes the bytes durable in their place unless they are there; runs outside the transaction
+ * Puts bytes in place and runs the transaction that inserts a reference to them. Repeats both when the bytes were removed in
+ * between.
+ * @param ensureBytes stores the bytes durably unless they are stored already; runs outside the transaction
  */
 export async function withBytes<T>(
   db: Db,
@@ -73,7 +74,7 @@ export async function withBytes<T>(
   }
 }
 
-/** Puts bytes in place. A removal of the same bytes may take a new directory away before the file is in it: then again. */
+/** Puts bytes in place. Tries again when a removal of the same bytes deletes the new directory before the file is in it. */
 export async function ensured(ensureBytes: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -87,7 +88,7 @@ export async function ensured(ensureBytes: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Inserts rows of stored files, or locks those that exist. In the order of their digests, so that two transactions with
+ * Inserts rows of stored files, or locks existing ones, in the order of their digests, so that two transactions with
  * the same files do not deadlock.
  * @param seen null when the caller does not bring the bytes (a record restored from its manifest)
  * @throws BytesRemoved
@@ -108,7 +109,7 @@ export async function insertBlobs(
   for (const { sha256, removal_token: token, removal_ended_at: endedAt } of stored) {
     if (token === null) continue
     if (seen && (endedAt === null || seen.get(sha256) !== token)) throw new BytesRemoved(sha256)
-    // The row may be what a failed upload left, without facts. The token stays: others have to look again too.
+    // The row may be left from a failed upload, without facts. Its token stays: other inserts have to check again too.
     const { sha256: _key, ...columns } = bySha256.get(sha256) as Insertable<BlobsTable>
     await tx
       .updateTable('blobs')
@@ -119,8 +120,8 @@ export async function insertBlobs(
 }
 
 /**
- * @returns the token of the last removal, ended; null when there is no row any more
- * @throws Problem('storage_unavailable') for one that the store did not answer
+ * @returns the token of the last removal, once it has ended; null when there is no row any more
+ * @throws Problem('storage_unavailable') for a removal that the store did not answer
  */
 async function removalEnded(db: Db, sha256: string): Promise<string | null> {
   for (;;) {
@@ -139,7 +140,7 @@ async function removalEnded(db: Db, sha256: string): Promise<string | null> {
 
 const isVoid = sql<boolean>`coalesce(removal_began_at < now() - ${CLAIM_SECONDS}::int * interval '1 second', true)`
 
-/** Only claims that are kept began later than now. */
+/** Only `holdRemoval` sets a beginning in the future. */
 const isUncertain = sql<boolean>`coalesce(removal_began_at > now(), false)`
 
 const removalUncertain = (sha256: string) =>
@@ -174,8 +175,8 @@ async function endRemoval(db: Db, sha256: string, token: string): Promise<void> 
 /**
  * Puts bytes where they are needed: into the pool when a record is or may be published or a kept publication names them,
  * into quarantine when a record was refused, and into neither when nothing refers to them. Idempotent.
- * @param format of a file without a row, as a failed upload leaves
- * @returns false when another process is removing bytes of this file, or a backup reads them: to be repeated later
+ * @param format of a file without a row, left from a failed upload
+ * @returns false when another process is removing bytes of this file, or a backup reads them: the caller repeats it later
  */
 export async function placeBytes(db: Db, pool: Pool, sha256: string, format?: FormatId): Promise<boolean> {
   const token = randomUUID()
@@ -186,7 +187,7 @@ export async function placeBytes(db: Db, pool: Pool, sha256: string, format?: Fo
   try {
     await carryOut(pool, plan, stopAt)
   } catch (error) {
-    // An upload of the same bytes is refused until then, or it would find the object and lose it to the removal.
+    // Until then an upload of the same bytes is refused; otherwise it would find the object and lose it to the removal.
     if (error instanceof RemovalUncertain) await holdRemoval(db, sha256, token)
     else await endRemoval(db, sha256, token)
     throw error
@@ -209,7 +210,7 @@ async function claim(db: Db, sha256: string, token: string, format?: FormatId): 
       .where('until', '>', sql<Date>`now()`)
       .executeTakeFirst()
     if (held) return 'busy'
-    // A failed upload has left bytes but no row: without one there would be nothing to lock.
+    // A failed upload left bytes but no row, and without a row there is nothing to lock.
     if (format)
       await tx
         .insertInto('blobs')
@@ -225,7 +226,7 @@ async function claim(db: Db, sha256: string, token: string, format?: FormatId): 
     if (!blob) return 'nothing'
     if (blob.removal_token !== null && blob.removal_ended_at === null && !blob.is_void) return 'busy'
     const rows = await tx.selectFrom('packages').select('status').distinct().where('sha256', '=', sha256).execute()
-    // Kept publications name it.
+    // Kept publications may name it.
     const past = await tx
       .selectFrom('offers')
       .select('sha256')
@@ -248,7 +249,7 @@ async function claim(db: Db, sha256: string, token: string, format?: FormatId): 
   })
 }
 
-/** Whether some process is removing bytes now. Those of an uncertain removal nobody needs. */
+/** Whether some process is removing bytes now. Uncertain removals do not count: nobody needs their bytes. */
 export async function removalsUnderWay(db: Db): Promise<boolean> {
   const row = await db
     .selectFrom('blobs')
@@ -279,7 +280,7 @@ async function carryOut(pool: Pool, { file, needs }: Plan, stopAt: number): Prom
     checkClaim()
     return pool.forgetAll(file.format, file.sha256)
   }
-  // Lost where it returns false: the drift scan reports it.
+  // Where `carry` returns false the bytes are lost: the drift scan reports that.
   if (needs.pool && !(await pool.carry(file, 'pool'))) return
   if (needs.quarantine && !(await pool.carry(file, 'quarantine'))) return
   checkClaim()

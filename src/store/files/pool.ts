@@ -1,4 +1,4 @@
-// Package bytes by SHA-256: immutable, outside every web root. Refused bytes are kept in quarantine.
+// Package bytes by SHA-256: immutable, outside every web root. Refused bytes are in quarantine.
 import { open, rm, stat } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
@@ -15,48 +15,48 @@ export interface FileId {
 }
 
 export interface Hold {
-  /** Makes the bytes durable in their place. Call it again after a removal may have come between. */
+  /** Stores the bytes durably in their place. Call it again if they may have been removed since. */
   ensure(): Promise<void>
 }
 
 export type Place = 'pool' | 'quarantine'
 
-/** The bytes of a stored file, open for one reader. */
+/** The bytes of a stored file, opened for one reader. */
 export interface StoredBytes {
   sizeBytes: number
   modifiedAt: Date
   mode: number
-  /** Call it once, and not when there are no bytes. */
+  /** Call it at most once, and not for an empty file. */
   stream(): Readable
-  /** also when nothing was read */
+  /** to be called even when nothing was read */
   close(): Promise<void>
 }
 
-/** What the service does with package bytes, wherever they are kept. */
+/** The operations of the service on package bytes, independent of where they are kept. */
 export interface Pool {
-  /** Readies a staged file for one of the two places; nothing happens before `ensure`. */
+  /** Prepares a staged file for one of the two places; nothing happens before `ensure`. */
   hold(stagedPath: string, file: FileId, place: Place): Hold
   /** Links staged bytes to their durable name. Idempotent. */
   keep(stagedPath: string, file: FileId): Promise<void>
   quarantine(fromPath: string, file: FileId): Promise<void>
   has(file: FileId): Promise<boolean>
   hasQuarantined(file: FileId): Promise<boolean>
-  /** Puts the bytes in one place from the other, unless they are in it. @returns false when neither has them */
+  /** Copies the bytes into one place from the other, unless they are there already. @returns false when neither has them */
   carry(file: FileId, to: Place): Promise<boolean>
-  /** Gives the caller a file of its own with the bytes. @returns false when neither place has them */
+  /** Gives the caller a separate file with the bytes. @returns false when neither place has them */
   copyTo(file: FileId, path: string): Promise<boolean>
-  /** Runs work that reads the bytes from a file, which it must not change. @returns null when neither place has them */
+  /** Runs work that reads the bytes from a file, but must not change it. @returns null when neither place has them */
   withFile<T>(file: FileId, work: (path: string) => Promise<T>): Promise<T | null>
   /** Opens the bytes in one place; null when it does not have them. The caller closes them. */
   open(file: FileId, place: Place): Promise<StoredBytes | null>
   /**
-   * Puts the bytes of the pool under a name in a published tree, in place of other bytes.
+   * Publishes the bytes of the pool under a name in a published tree; replaces other bytes.
    * @returns whether the directory changed
    */
   publish(file: FileId, target: string): Promise<boolean>
-  /** What a name in a published tree leads to; `unknown` when the pool lacks the bytes that it should lead to. */
+  /** What a name in a published tree leads to; `unknown` when the pool lacks the expected bytes. */
   published(file: FileId & { sizeBytes: number }, target: string): Promise<'these' | 'others' | 'nothing' | 'unknown'>
-  /** Puts good bytes into a place, also where damaged ones are: readers find the old file or the new one. */
+  /** Puts intact bytes into a place, also in place of damaged ones: readers find the old file or the new one. */
   replace(fromPath: string, file: FileId, to: Place): Promise<void>
   /** Removes the bytes from one of the two places. */
   leave(place: Place, file: FileId): Promise<void>
@@ -70,7 +70,7 @@ export interface LocalPool extends Pool {
   quarantinePath(file: FileId): string
 }
 
-/** A removal takes the directory away once; a second one in the same moment is already unlikely. */
+/** A removal deletes the directory only once; a second removal at the same moment is already unlikely. */
 const ATTEMPTS = 5
 
 export function createPool(paths: Paths): LocalPool {
@@ -82,12 +82,12 @@ export function createPool(paths: Paths): LocalPool {
       try {
         const made = await ensureDirectory(dirname(to), 0o700)
         await linkFile(from, to)
-        // The published trees link these bytes for a web server of any user; the pool's directories are closed.
+        // The published trees link these bytes for a web server of any user; the pool's directories are not readable for it.
         if (to.startsWith(paths.pool)) await chmodName(to, 0o644)
         await Promise.all([dirname(to), ...enteredInto(dirname(to), made)].map(fsyncPath))
         return
       } catch (error) {
-        // A removal of the same bytes took the directory away in between.
+        // A removal of the same bytes deleted the directory in between.
         if (attempt === ATTEMPTS || !isMissing(error) || !(await exists(from))) throw error
       }
     }
@@ -110,7 +110,7 @@ export function createPool(paths: Paths): LocalPool {
       let isPlaced = false
       return {
         async ensure() {
-          // The first call never trusts a file that exists: another upload may not have flushed it yet.
+          // The first call never trusts an existing file: another upload may not have flushed it yet.
           if (isPlaced && (await exists(target))) return
           await place(staged, target)
           isPlaced = true
@@ -192,8 +192,8 @@ async function openLocal(path: string): Promise<StoredBytes | null> {
 }
 
 /**
- * apk fetches packages by name and version alone: one that was deleted and uploaded again replaces the file of before.
- * Clients with the older index fail on its checksum until they update; the format leaves no other way. Paths of the other
+ * apk fetches packages by name and version alone: when one was deleted and uploaded again, its file replaces the earlier one.
+ * Clients with the older index fail on its checksum until they update; the format allows nothing else. Paths of the other
  * formats contain the digest.
  */
 async function replaceOther(stored: string, target: string): Promise<boolean> {

@@ -19,7 +19,7 @@ export interface Staging {
   instanceId: string
   /** a new path for an upload to this process */
   newPath(): string
-  /** Renames an upload after its stored file, so that after a crash the stored file can be removed if it is unused. */
+  /** Renames an upload after its stored file, so that a crash does not prevent the removal of an unused stored file. */
   identify(path: string, file: FileId): Promise<string>
   /** Removes an identified upload that failed, and its stored file unless a record refers to it. Retried at each heartbeat. */
   discard(path: string): Promise<void>
@@ -52,7 +52,7 @@ export function createStaging(deps: { db: Db; clock: Clock; paths: Paths; pool: 
 
   async function isDead(id: string): Promise<boolean> {
     if (id === instanceId) return false
-    // The embedded database admits one process, so every other one has ended.
+    // The embedded database admits one process, so all others have ended.
     if (deps.exclusive) return true
     const row = await db.selectFrom('instances').selectAll().where('id', '=', id).executeTakeFirst()
     if (!row) return true
@@ -69,7 +69,7 @@ export function createStaging(deps: { db: Db; clock: Clock; paths: Paths; pool: 
 
   async function discard(path: string): Promise<void> {
     undiscarded.add(path)
-    // Only the database knows whether the bytes are in use: the next heartbeat tries again.
+    // Only the database knows whether the bytes are in use: after a failure the next heartbeat tries again.
     await drop(path).then(
       () => undiscarded.delete(path),
       () => {},
@@ -104,7 +104,7 @@ export function createStaging(deps: { db: Db; clock: Clock; paths: Paths; pool: 
         await rm(join(paths.incoming, name), { recursive: true, force: true })
         await db.deleteFrom('instances').where('id', '=', name).execute()
       }
-      // Processes that died before they made a directory.
+      // Processes that died before they created a directory.
       const known = await db.selectFrom('instances').select('id').execute()
       for (const { id } of known) {
         if (!names.includes(id) && (await isDead(id))) await db.deleteFrom('instances').where('id', '=', id).execute()

@@ -1,4 +1,4 @@
-// An object store in memory, for tests of what is built on one. test/pool uses a real server.
+// An object store in memory, for tests of its users. test/pool uses a real server.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'

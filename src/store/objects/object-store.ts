@@ -1,4 +1,4 @@
-// What the service needs of an object store, and how an object is named in a published tree.
+// The interface of an object store, and the names of objects in a published tree.
 import type { Readable } from 'node:stream'
 import type { FormatId } from '../../domain/package.ts'
 import { FORMATS } from '../../formats/index.ts'
@@ -8,7 +8,7 @@ import { Problem } from '../../domain/problem.ts'
 export interface ObjectStore {
   /** `s3://bucket/prefix`: for people, without credentials */
   name: string
-  /** the same with its endpoint and region, as `POOL_URL` names them */
+  /** the same with its endpoint and region, in the form of `POOL_URL` */
   address: string
   /** Stores a file, which the store verifies. @throws when the file has another SHA-256 */
   put(key: string, path: string, sha256: string): Promise<void>
@@ -18,9 +18,9 @@ export interface ObjectStore {
   size(key: string): Promise<number | null>
   /** A page of at most 1,000 objects whose keys begin like this, in the order of their keys. @param after a key */
   list(prefix: string, after: string): Promise<{ objects: ListedObject[]; isLast: boolean }>
-  /** Also when there is no such object. @throws RemovalUncertain when the store may carry it out later */
+  /** Succeeds when there is no such object. @throws RemovalUncertain when the store may execute the removal later */
   remove(key: string): Promise<void>
-  /** An address under which anyone may read this object, and nothing else, for some time. */
+  /** An address with which anyone may read this object, and nothing else, for some time. */
   signedUrl(key: string, seconds: number, mediaType: string): Promise<string>
   /** Checks that the store answers and accepts the credentials. */
   check(): Promise<void>
@@ -50,7 +50,7 @@ export class StorageUnavailable extends Problem {
   }
 }
 
-/** The store did not answer a removal: it may carry it out at any later moment. */
+/** The store did not answer a removal: it may execute the removal at any later moment. */
 export class RemovalUncertain extends StorageUnavailable {
   constructor(detail: string) {
     super(detail, false)
@@ -64,10 +64,10 @@ export interface LinkedObject {
   sizeBytes: number
 }
 
-/** Before the key in links, findings and messages. */
+/** Prefix of the key in links, findings and messages. */
 const OBJECT = 'object:'
 
-/** Objects are named by their content, so no two packages share one and a name says nothing about a package. */
+/** Objects are named by their content, so no two packages share one, and a name reveals nothing about a package. */
 export const objectKey = ({ format, sha256 }: Pick<LinkedObject, 'format' | 'sha256'>): string => `${format}/${sha256}`
 
 export const linkTarget = (object: LinkedObject): string => `${objectName(object)}/${object.sizeBytes}`
@@ -79,7 +79,7 @@ export function parseLinkTarget(target: string): LinkedObject | null {
   return known && sha256 ? { format: known, sha256, sizeBytes: Number(size) } : null
 }
 
-/** How findings and messages name an object. */
+/** The name of an object in findings and messages. */
 export const objectName = (object: Pick<LinkedObject, 'format' | 'sha256'>): string => `${OBJECT}${objectKey(object)}`
 
 /** The package object that a finding names; null when it names a path. */

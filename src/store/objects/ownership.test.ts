@@ -1,4 +1,4 @@
-// Which installation may use which object store.
+// Which installation may use an object store.
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

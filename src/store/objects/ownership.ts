@@ -10,13 +10,13 @@ import type { Paths } from '../paths.ts'
 import { StorageUnavailable, type ObjectStore } from './object-store.ts'
 
 interface Note {
-  /** of the installation */
+  /** id of the installation */
   id: string
-  /** address of its store; the file follows a store that was moved with all its objects */
+  /** address of its store; when a store was moved with all its objects, the file is updated */
   store: string
 }
 
-/** Name of the object. Packages have a slash in their names. */
+/** Name of the object. Names of package objects have a slash, so it is none of them. */
 const OBJECT = 'installation'
 /** It is no secret, and a process that only serves may run as another user. */
 const MODE = 0o644
@@ -24,15 +24,15 @@ const MOST_BYTES = 10_000
 const MOVE = 'packages move only with a backup that is restored into an empty system with another POOL_URL'
 
 /**
- * Makes the store this installation's own at its first start, and checks at every other one that it is.
+ * Claims the store for this installation at its first start, and checks at every later start that the store belongs to it.
  * @param store null while packages are kept on the disk
- * @throws StartError when the packages are elsewhere, and when the store has those of another installation
+ * @throws StartError when the packages are elsewhere, or when the store belongs to another installation
  */
 export async function claimStore(paths: Paths, store: ObjectStore | null): Promise<void> {
   const own = await readNote(paths.poolNote)
   if (own || !store) {
     await checkStore(paths, store)
-    // Its objects were moved by other means.
+    // The objects were moved by other means.
     if (own && store && own.store !== store.address)
       await replaceFile(paths.poolNote, JSON.stringify({ ...own, store: store.address }), MODE)
     return
@@ -41,7 +41,7 @@ export async function claimStore(paths: Paths, store: ObjectStore | null): Promi
     throw new StartError(
       `POOL_URL names ${store.name}, but this installation keeps its packages in ${paths.pool}: ${MOVE}`,
     )
-  // In this order a crash leaves what the next start continues with. Replicas that start together share the claim.
+  // In this order the next start can continue after a crash. Replicas that start together share the claim.
   const claim = `${paths.poolNote}.claim`
   const note = await claimed(claim, store)
   try {
@@ -73,8 +73,8 @@ export async function claimStore(paths: Paths, store: ObjectStore | null): Promi
 }
 
 /**
- * Checks that the store is the one of this installation; also for processes that may not write. A store that does not
- * answer is accepted when it has the address of before.
+ * Checks that the store belongs to this installation; also for processes that may not write. A store that does not
+ * answer is accepted when its address has not changed.
  * @throws StartError
  */
 export async function checkStore(paths: Paths, store: ObjectStore | null): Promise<void> {
@@ -95,7 +95,7 @@ export async function checkStore(paths: Paths, store: ObjectStore | null): Promi
 async function claimed(path: string, store: ObjectStore): Promise<Note> {
   const before = await readNote(path)
   if (before?.store === store.address) return before
-  // Of a start with another address that did not end.
+  // The claim of an interrupted start with another address.
   if (before) await removeFile(path)
   const note: Note = { id: randomUUID(), store: store.address }
   await withFile(note, path, async (temporary) => {
@@ -105,13 +105,13 @@ async function claimed(path: string, store: ObjectStore): Promise<Note> {
   return (await readNote(path)) ?? note
 }
 
-/** From a file of its own: a replica that ends its claim meanwhile removes the one that both share. */
+/** Uses a separate file, because a replica that ends its claim meanwhile removes the file that both share. */
 async function putNote(store: ObjectStore, note: Note, claim: string): Promise<void> {
   const sha256 = createHash('sha256').update(JSON.stringify(note)).digest('hex')
   await withFile(note, claim, (temporary) => store.put(OBJECT, temporary, sha256))
 }
 
-/** Keeps a note in a file with a name of its own as long as `use` takes. @param beside the first part of the name */
+/** Keeps a note in a separate temporary file while `use` runs. @param beside the first part of the name */
 async function withFile(note: Note, beside: string, use: (path: string) => Promise<void>): Promise<void> {
   const temporary = `${beside}.${randomBytes(6).toString('hex')}.tmp`
   try {

@@ -1,4 +1,4 @@
-// A store that hangs: nobody waits for it longer than its patience says. test/pool uses a real server.
+// A store that hangs: nobody waits for it longer than the limits allow. test/pool uses a real server.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ let directory: string
 let onRequest: (socket: Socket, head: string) => void
 let requests: string[]
 
-// The first request loads half of the client, for which the patience of the tests is too short on a busy machine.
+// The first request loads half of the client, which takes longer than the limits of the tests on a busy machine.
 beforeAll(async () => {
   const peer = createServer((socket) => socket.on('data', () => socket.end('HTTP/1.1 404 Not Found\r\n\r\n')))
   await once(peer.listen(0, '127.0.0.1'), 'listening')
@@ -99,7 +99,7 @@ test('a download that makes no progress ends with an error, and one that is slow
   onRequest = (socket) => {
     answer(socket, 'Content-Length: 8', '')
     let sent = 0
-    // Longer in all than a store may be silent.
+    // In total longer than a store may be silent.
     const timer = setInterval(() => {
       socket.write('x')
       if (++sent === 8) clearInterval(timer)

@@ -28,7 +28,7 @@ export interface S3Credentials {
   secretAccessKey: string
 }
 
-/** Larger files are sent in parts of this size: the whole body of a request is in memory, so that it can be sent again. */
+/** Larger files are sent in parts of this size: the whole body of a request is in memory, so that a retry can send it again. */
 const PART_BYTES = 8 * 1024 * 1024
 /** Files sent at the same time, each with one part in memory. */
 const UPLOADS_TOGETHER = 4
@@ -36,15 +36,15 @@ const UPLOADS_TOGETHER = 4
 const CONNECTIONS = 128
 const ATTEMPTS = 3
 const CONNECT_MS = 3_000
-/** A store joins the parts of a large file before it answers. */
+/** How long a store may take to join the parts of a large file before it answers. */
 const JOIN_MS = 30_000
-/** How long a store that hangs is waited for, in milliseconds. */
+/** How long to wait for a store that hangs, in milliseconds. */
 export interface Patience {
-  /** until an answer begins, with all attempts */
+  /** until an answer begins, over all attempts */
   answerMs: number
   /** while an upload makes no progress */
   uploadMs: number
-  /** while a store sends no byte of a body, or a client of ours takes none */
+  /** while a store sends no byte of a body, or our client reads none */
   bodyMs: number
 }
 const PATIENCE: Patience = { answerMs: 10_000, uploadMs: 10_000, bodyMs: 30_000 }
@@ -69,7 +69,7 @@ export function openS3(
   const options: S3ClientConfig = {
     region,
     credentials,
-    // Other stores than Amazon's rarely have a host name for each bucket.
+    // Stores other than Amazon's rarely have a host name for each bucket.
     ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
     maxAttempts: ATTEMPTS,
     retryMode: 'standard',
@@ -79,9 +79,9 @@ export function openS3(
     responseChecksumValidation: 'WHEN_REQUIRED',
   }
   const client = new S3Client(options)
-  // Of two attempts the first may still be carried out after the second was answered.
+  // With two attempts, the first might still be executed after the second was answered.
   const removing = new S3Client({ ...options, maxAttempts: 1 })
-  // A large body may take long as long as it moves. What hangs is not sent again: it would hang three times.
+  // A large body may take long as long as it makes progress. A request that hangs is not retried: it would hang three times.
   const uploads = new S3Client({
     ...options,
     requestHandler: { ...handling, requestTimeout: 0, socketTimeout: patience.uploadMs },
@@ -91,7 +91,7 @@ export function openS3(
   const at = (key: string) => ({ Bucket: bucket, Key: prefix ? `${prefix}/${key}` : key })
   const soon = (ms = patience.answerMs) => ({ abortSignal: AbortSignal.timeout(ms) })
 
-  /** @returns null where the store says that there is no such object */
+  /** @returns null where the store answers that there is no such object */
   async function asked<T>(request: Promise<T>): Promise<T | null> {
     try {
       return await request
@@ -115,7 +115,7 @@ export function openS3(
     await required(uploads.send(new PutObjectCommand({ ...at(key), Body, ChecksumSHA256: base64(sha256) })))
   }
 
-  /** Each part is verified by the store, and the whole by its digest before the parts become an object. */
+  /** The store verifies each part, and this process the digest of the whole before the parts become an object. */
   async function putParts(key: string, file: FileHandle, size: number, sha256: string): Promise<void> {
     const { UploadId } = await required(
       uploads.send(new CreateMultipartUploadCommand({ ...at(key), ChecksumAlgorithm: 'SHA256' })),
@@ -138,7 +138,7 @@ export function openS3(
         client.send(new CompleteMultipartUploadCommand({ ...at(key), UploadId, MultipartUpload: { Parts } })),
       )
     } catch (error) {
-      // Best effort: stores are told by a lifecycle rule to delete what stays incomplete (docs/scaling.md). One that hangs is not waited for.
+      // Best effort, without waiting: a lifecycle rule of the store deletes incomplete uploads (docs/scaling.md).
       void client.send(new AbortMultipartUploadCommand({ ...at(key), UploadId }), soon()).catch(() => {})
       throw error
     }
@@ -234,7 +234,7 @@ function isMissingObject(error: unknown): boolean {
   return error instanceof S3ServiceException && ['NoSuchKey', 'NotFound'].includes(error.name)
 }
 
-/** The client's errors hold the request with its signature: only their names go further. */
+/** The client's errors contain the request with its signature, so only their names are passed on. */
 function unavailable(store: string, error: unknown): StorageUnavailable {
   if (error instanceof S3ServiceException) {
     const status = error.$metadata.httpStatusCode ?? 0
@@ -246,10 +246,10 @@ function unavailable(store: string, error: unknown): StorageUnavailable {
   return new StorageUnavailable(`the object store ${store} does not answer (${code ?? name})`, false)
 }
 
-/** A timeout of a connection that stands, under a name that the client does not try again. @throws the error */
+/** Renames the timeout of an open connection, so that the client does not retry it. @throws the error */
 function onceWhenSilent(error: Error): never {
   if (error.name === 'TimeoutError' && !isUnconnected(error))
-    // Without a cause, which the client would look at too.
+    // Without a cause, because the client would look at it too.
     throw Object.assign(new Error('the store takes or sends nothing'), { name: 'NoProgress' })
   throw error
 }
@@ -259,9 +259,9 @@ const isUnconnected = ({ message }: Error) => message.includes('did not establis
 /** Errors of a request that never left this machine. */
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
-/** Whether the store may still carry out a request that failed: it was sent, and the store did not answer it itself. */
+/** Whether the store may still execute a failed request: it was sent, and the store itself did not answer it. */
 function mayHaveArrived(error: unknown): boolean {
-  // A proxy before the store answers 502 and 504 for it.
+  // A proxy in front of the store answers 502 and 504.
   if (error instanceof S3ServiceException) return [500, 502, 504].includes(error.$metadata.httpStatusCode ?? 0)
   const { code = '' } = error as NodeJS.ErrnoException
   return !NOT_CONNECTED.has(code) && !isUnconnected(error as Error)

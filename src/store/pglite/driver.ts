@@ -1,4 +1,4 @@
-// Kysely over a session: of the embedded database, or one that is lent for a whole transaction. Knows no table.
+// Kysely over a session: the session of the embedded database, or one that is lent for a whole transaction. Knows no table.
 import {
   CompiledQuery,
   PostgresAdapter,
@@ -25,7 +25,7 @@ function connectionOver(lease: Lease): Connection {
   }
   return {
     executeQuery,
-    // The session has no cursors: the rows of a stream come as one result.
+    // The session has no cursors: a stream returns all rows as one result.
     async *streamQuery<R>(query: CompiledQuery) {
       yield await executeQuery<R>(query)
     },

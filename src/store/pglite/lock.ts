@@ -1,8 +1,8 @@
 // The lock on the directory of an embedded database: PGlite itself opens a directory twice without an error.
 //
-// proper-lockfile 4.1 (of 2021) knows a holder by the time of its file alone: it took the lock of a process that stood still, which then wrote
-// beside the new owner; after kill -9 the lock stayed for 10 s (here 1 ms). Six processes that found an old lock were two owners in 41 of 150 tries.
-// It also replaces `process.emit` and `process.reallyExit`, and listens to SIGTERM.
+// proper-lockfile 4.1 (of 2021) identifies a holder only by the time of its file: it took the lock of a stopped process, which
+// then wrote beside the new owner; after kill -9 the lock stayed for 10 s (here 1 ms). When six processes found an old lock, two
+// became owners in 41 of 150 tries. It also replaces `process.emit` and `process.reallyExit`, and listens to SIGTERM.
 import { randomUUID } from 'node:crypto'
 import {
   closeSync,
@@ -28,23 +28,23 @@ const ATTEMPTS = 5
 const PAUSE_MS = 50
 /** How often a holder writes its file, ms. */
 const BEAT_MS = 5_000
-/** A holder of another process namespace that wrote its file this long ago, in ms, is dead: it missed six beats. */
+/** A holder in another process namespace is dead when it last wrote its file this long ago, in ms: it missed six beats. */
 const DEAD_AFTER_MS = 30_000
 
 export interface LockOptions {
   beatMs?: number
-  /** Called when another one took this process for dead, because it stood still that long. */
+  /** Called when another process considered this one dead, because it stood still that long. */
   onLost?: (error: Error) => void
 }
 
 /**
- * Takes the lock. Each process announces itself in a file of its own and then reads all the others: of two that race, the
- * one that reads last sees the other, so both never own it. One that sees another living process takes its file back; both
- * may do so, which is why they try again after a random pause. The files of dead processes are deleted; their names are
- * never used again, so a deletion cannot hit a lock that was taken meanwhile.
+ * Takes the lock. Each process announces itself in a separate file and then reads all the others: of two that race, the
+ * one that reads last sees the other, so both never own the lock. A process that sees another living process removes its own
+ * file; both may do so, which is why they try again after a random pause. The files of dead processes are deleted; their names
+ * are never used again, so a deletion cannot remove a lock that was taken meanwhile.
  *
- * A process of another machine or container cannot be looked up: it lives as long as it writes its file. Times of files are
- * compared, which one file system has given, so clocks need not agree.
+ * A process of another machine or container cannot be looked up: it counts as alive as long as it writes its file. The compared
+ * file times come from one file system, so clocks need not agree.
  *
  * @returns a function that releases the lock
  * @throws StartError when a living process holds it
@@ -73,7 +73,7 @@ export async function lockDirectory(
   }
 }
 
-/** @returns the name of the file, which appears complete */
+/** Creates the file with its whole content in one step. @returns its name */
 function announce(directory: string): string {
   const token = randomUUID()
   const unfinished = join(directory, `.${PREFIX}${token}`)
@@ -82,7 +82,7 @@ function announce(directory: string): string {
   return PREFIX + token
 }
 
-/** Writes the file again and again, so that its time says that this process lives. @returns a function that ends it */
+/** Writes the file again and again, so that its time shows that this process is alive. @returns a function that ends it */
 function beat(path: string, ms: number, onLost: () => void): () => void {
   const file = openSync(path, 'r+')
   const first = readFileSync(file).subarray(0, 1)
@@ -119,7 +119,7 @@ function otherHolder(directory: string, own: string): string | null {
   return null
 }
 
-/** The living process that a lock file names, or null. An older build's names no namespace: it is taken for one of ours. */
+/** The living process that a lock file names, or null. A file of an older build names no namespace: ours is assumed. */
 function holderOf(path: string, nowMs: number): string | null {
   let text: string
   let ageMs: number
@@ -140,7 +140,7 @@ function holderOf(path: string, nowMs: number): string | null {
   return `process ${pid} of another container or machine (${host}), ${seen}: it is free ${DEAD_AFTER_MS / 1000} s after that has ended; two services at once need PostgreSQL`
 }
 
-/** Start time of a process in clock ticks, so that a reused process number is not taken for the holder; empty when it is gone. */
+/** Start time of a process in clock ticks, to recognize a reused process number; empty when the process is gone. */
 function startTime(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,35 +1,35 @@
-// What the main thread and the thread of the embedded database send each other.
+// The messages between the main thread and the thread of the embedded database.
 
 /** `workerData` of the thread. */
 export interface ThreadData {
   /** directory of the database; null keeps it in memory */
   directory: string | null
-  /** archive that a database in memory starts from; null runs initdb */
+  /** archive with the initial content of a database in memory; null runs initdb */
   seed: string | null
 }
 
 export interface Statement {
   sql: string
   parameters: readonly unknown[]
-  /** what COPY FROM '/dev/blob' reads */
+  /** the content of '/dev/blob' for COPY FROM */
   blob?: Uint8Array
 }
 
-/** To the thread. The answers to a statement and to `next` are pages of one result. */
+/** To the thread. A statement and each `next` are answered with a page of the same result. */
 export type Request = Statement | { next: true } | { close: true }
 
-/** From the thread: one for each request, in order, and one when the database is open. */
+/** From the thread: one for each request, in order, and one when the database has opened. */
 export type Response = { ready: true; bytes: number } | Page | Failure | { closed: true }
 
 export interface Page {
   columns: readonly string[]
-  /** places of the columns whose values are JSON text, parsed by the receiver */
+  /** positions of columns with JSON text, which the receiver parses */
   json: readonly number[]
   rows: readonly (readonly unknown[])[]
-  /** the rest of the result is sent when it is asked for */
+  /** whether `next` returns more of the result */
   more: boolean
   affectedRows: number | undefined
-  /** what COPY TO '/dev/blob' wrote, with the last page */
+  /** the content of '/dev/blob' after COPY TO, with the last page */
   blob?: Uint8Array
   /** size of the database's memory: it grows and never shrinks */
   bytes: number

@@ -1,4 +1,4 @@
-// Opens the embedded database: its directory is locked and filled, its thread started.
+// Opens the embedded database: locks and fills its directory, and starts its thread.
 import { closeSync, createReadStream, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,13 +10,13 @@ import { lockDirectory } from './lock.ts'
 import type { ThreadData } from './messages.ts'
 import { createSession, type Session } from './session.ts'
 
-/** Made by `npm run build`: initdb in WebAssembly takes 5.3 s and 900 MB, the seed a second. Without it, initdb runs. */
+/** Made by `npm run build`: unpacking it takes a second, initdb in WebAssembly 5.3 s and 900 MB. Without it, initdb runs. */
 const SEED_PATH = join(import.meta.dirname, '..', '..', '..', 'dist', 'pglite-seed.tar')
 
 /**
- * No wall: a thread that reaches it may take the process along. What keeps the thread far below are the sizes of statements
- * and results: values of at most 1 MiB where they can be long (store/records/entry-pieces), packages that wait for room together
- * (intake/facts-room), results in pages. Five packages with the longest file lists, side by side, took 41 MB.
+ * Not a hard limit: a thread that reaches it may end the process. The sizes of statements and results keep the thread far below
+ * it: long values are at most 1 MiB (store/records/entry-pieces), waiting packages share a bound (intake/facts-room), results
+ * come in pages. Five packages with the longest file lists at the same time took 41 MB.
  */
 const HEAP_MB = 192
 
@@ -49,15 +49,14 @@ export async function openEmbedded(directory: string | null, limitMs: number): P
   }
 }
 
-/** The file by which PGlite knows a database. */
+/** PGlite recognizes a database by this file. */
 const VERSION_FILE = 'PG_VERSION'
 
 /**
- * Unpacks the seed into a new directory. PGlite could as well, but its thread would keep the archive (40 MB) in memory
- * until the process ends. The version file comes last, so an interrupted start unpacks again.
+ * Unpacks the seed into a new directory. PGlite could do it too, but its thread would keep the archive (40 MB) in memory
+ * until the process ends. The version file is written last, so a start after an interrupted one unpacks again.
  *
- * The thousand files are all written before any is flushed: 0.4 to 0.8 s, where a flush after each takes 3.5 to 4.4 s on
- * the same disk.
+ * All thousand files are written before any is flushed: 0.4 to 0.8 s; a flush after each takes 3.5 to 4.4 s on the same disk.
  */
 export async function unpackSeed(directory: string): Promise<void> {
   if (existsSync(join(directory, VERSION_FILE)) || !existsSync(SEED_PATH)) return
@@ -87,7 +86,7 @@ async function writePieces(path: string, pieces: AsyncIterable<Uint8Array>): Pro
   }
 }
 
-/** As many flushes at the same time as the thread pool has threads. */
+/** Runs as many flushes at the same time as the thread pool has threads. */
 async function flushAll(paths: readonly string[]): Promise<void> {
   const left = paths.values()
   const flush = async () => {

@@ -84,7 +84,7 @@ test('COPY reads and writes text of any bytes, and its failures are errors', asy
   expect(await borrow((lease) => lease.copyOut('(select * from t where i > 2)'))).toHaveLength(0)
 })
 
-// A machine that stalls stops the short statement too.
+// On a machine that stalls, the short statement is stopped too.
 test('a long statement leaves the event loop free, and one over the limit is stopped', { retry: 4 }, async () => {
   await open({ limitMs: 5_000 })
   const order: string[] = []

@@ -20,15 +20,15 @@ export class DatabaseStopped extends DatabaseAway {
 export interface SessionOptions {
   /** starts a thread that runs `thread.ts` */
   start: () => Worker
-  /** a database in memory is lost with its thread: it is neither replaced nor started again */
+  /** false for a database in memory: it is lost with its thread, which is neither replaced nor started again */
   durable: boolean
-  /** longest time of one statement, ms: the thread ends with it, there is no other way to stop a statement */
+  /** longest time of one statement, ms: the thread is ended, because nothing else stops a statement */
   limitMs?: number
-  /** how often the size of the thread is compared, ms */
+  /** how often the size of the thread is checked, ms */
   watchMs?: number
   /**
-   * a thread of this size is replaced when few callers came since the last comparison, bytes; the first one is whatever
-   * its size
+   * a thread of this size is replaced when few callers came since the last check, bytes; the first thread is replaced at any
+   * size
    */
   largeBytes?: number
 }
@@ -38,7 +38,7 @@ export const LONGEST_STATEMENT_MS = 5 * 60 * 1000
 const WATCH_MS = 15_000
 /** PGlite starts with 128 MiB, of which 30 are resident. */
 const LARGE_BYTES = 160 * 1024 * 1024
-/** Callers between two comparisons that leave the database idle: heartbeats and the lease of the leader. */
+/** With at most this many callers between two checks the database is idle: heartbeats and the lease of the leader. */
 const FEW_CALLERS = 25
 
 interface Thread {
@@ -58,10 +58,10 @@ export async function createSession(options: SessionOptions): Promise<Session> {
   let callers = 0
   let closed = false
   let replacing = false
-  /** The first thread made the directory or ran migrations: once it is idle, a new one is 100 MB smaller (460 to 360). */
+  /** The first thread created the directory or ran migrations: a new one, started when idle, is 100 MB smaller (460 to 360). */
   let isFirst = true
 
-  /** Waits for the callers before. @returns the function that lets the next one go on */
+  /** Waits for the earlier callers. @returns a function that lets the next one continue */
   async function turn(): Promise<() => void> {
     const before = last
     let end!: () => void
@@ -81,7 +81,7 @@ export async function createSession(options: SessionOptions): Promise<Session> {
   }, watchMs)
   watch.unref()
 
-  /** Closing and opening takes about a second, in which callers wait. A failure to open is left to the next caller. */
+  /** Closing and opening takes about a second, in which callers wait. After a failure to open, the next caller tries again. */
   async function replace(): Promise<void> {
     replacing = true
     isFirst = false
@@ -110,7 +110,7 @@ export async function createSession(options: SessionOptions): Promise<Session> {
         end()
         throw error
       }
-      // A transaction belongs to the thread it began on: it must not go on in the next one.
+      // A transaction belongs to the thread in which it began: it must not continue in the next one.
       const own = thread
       return {
         query: (sql, parameters) => query(own, { sql, parameters }, limitMs),
@@ -197,7 +197,7 @@ async function query(thread: Thread, given: Statement, limitMs: number): Promise
   }
 }
 
-/** Structured cloning copies the whole buffer under a view, which may be a slab that many share. */
+/** Structured cloning copies the whole buffer under a view, which may be a slab that many views share. */
 function sendable(value: unknown, transferred: ArrayBuffer[]): unknown {
   if (!(value instanceof Uint8Array)) return value
   const copy = new Uint8Array(value)

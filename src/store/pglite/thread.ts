@@ -7,17 +7,17 @@ import type { Page, Request, Statement, ThreadData } from './messages.ts'
 const JSON_TYPES = [114, 3802]
 const BYTEA = 17
 const asText = (text: string) => text
-/** PGlite's own conversions of bytea make a string of each byte: 10 MB took all of the thread's 512 MB. */
+/** PGlite's own conversions of bytea make a string of each byte: 10 MB took all 512 MB of the thread. */
 const SERIALIZERS = { [BYTEA]: (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}` }
 const PARSERS: Record<number, (text: string) => unknown> = {
   ...Object.fromEntries(JSON_TYPES.map((type) => [type, asText])),
-  // A copy, because a small Buffer shares its memory with others, which would be sent along.
+  // A copy, because a small Buffer shares its memory with others, which would be sent too.
   [BYTEA]: (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex')),
 }
 
-/** Estimated size of a page, in bytes. The receiver copies a page without a break: 1 MiB takes about 2 ms. */
+/** Estimated size of a page, in bytes. The receiver copies a page without a pause: 1 MiB takes about 2 ms. */
 const PAGE_BYTES = 512 * 1024
-/** Larger values change hands instead of being copied. */
+/** Larger values are transferred instead of copied. */
 const TRANSFERRED_BYTES = 64 * 1024
 
 /** PGlite's own parameters, and smaller buffers: 128 MB of shared buffers would all become resident in time. */
@@ -38,7 +38,7 @@ const database = await PGlite.create({
 const { Module: wasm } = database as unknown as { Module: { HEAPU8: Uint8Array } }
 const bytes = () => wasm.HEAPU8.byteLength
 
-/** The pages of the last result that were not asked for yet. */
+/** The pages of the last result that were not requested yet. */
 let pages: { page: Page; transferred: ArrayBuffer[] }[] = []
 
 async function ask({ sql, parameters, blob }: Statement): Promise<void> {
@@ -123,7 +123,7 @@ async function answer(request: Request): Promise<void> {
   }
 }
 
-/** Only what can be sent. */
+/** Keeps only the fields that can be sent. */
 function plain(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value)),

@@ -41,7 +41,7 @@ test('a page of packages with megabytes of texts and lists stays small', async (
 
 test('a page lists the latest versions of a name that has many, and counts all of them', async () => {
   const { db } = database
-  // Each version is there for two architectures.
+  // Each version exists for two architectures.
   await sql`insert into packages (distribution, format, name, version, arch, status, sha256, received_sha256,
       imported_at, imported_by, import_method, pipeline, validation_steps, coverage, deps_missing, tags)
     select 'bookworm', 'deb', 'many', '1.' || n, arch, 'published', 'a', 'a', now(), 'u', 'upload', '{}', '[]', '{}', '[]', '[]'

@@ -17,7 +17,7 @@ export interface ArtifactFilter {
 export const ARTIFACT_SORTS = ['name', '-name', 'imported_at', '-imported_at'] as const
 export type ArtifactSort = (typeof ARTIFACT_SORTS)[number]
 
-/** What the list shows of a record: nothing that grows with its findings, its dependencies or its texts. */
+/** The columns of a record that the list shows: none whose size depends on its findings, its dependencies or its texts. */
 const LISTED_COLUMNS = [
   'id',
   'name',
@@ -36,11 +36,11 @@ const LISTED_COLUMNS = [
   'cve_summary',
 ] as const
 
-/** Characters of a description that lists show. A package may bring megabytes, and a page has up to 200 of them. */
+/** Characters of a description that lists show. A package may bring megabytes, and a page has up to 200 packages. */
 const LISTED_CHARACTERS = 300
 /** Missing dependencies that lists show. */
 const LISTED_MISSING = 20
-/** Versions of a name that lists show, those that came in last: a name may have thousands, and a page has 200 names. */
+/** Versions of a name that lists show, the latest arrivals: a name may have thousands, and a page has 200 names. */
 export const LISTED_VERSIONS = 100
 
 /** One page of names, each with its latest record, its versions and its distributions. */
@@ -65,7 +65,7 @@ export async function artifactPage(
   const skipped = (at.page - 1) * at.perPage
   const limit = Math.min(at.perPage, total - skipped)
   if (limit <= 0) return { items: [], total }
-  // The offset is skipped in the index alone, from the nearer end; rows and records are read for one page.
+  // The offset is skipped in the index alone, from the nearer end; rows and records are read for one page only.
   const fromEnd = skipped > total / 2
   const places = inOrder(
     query.select(['artifacts.name', 'artifacts.format', 'artifacts.latest_imported_at']),
@@ -127,7 +127,7 @@ async function versionsOf(db: Db, names: readonly Pick<ListedVersion, 'name' | '
   return rows
 }
 
-/** @param reversed from the end */
+/** @param reversed reads from the end */
 function inOrder<T extends 'artifacts', O>(
   query: SelectQueryBuilder<Tables, T, O>,
   sort: ArtifactSort,
@@ -168,7 +168,7 @@ export function countedRecords(db: Db, selector: RecordSelector) {
     .execute()
 }
 
-/** What lists and ordering need of all records of a name. */
+/** The columns of all records of a name that lists and ordering need. */
 export function headRows(db: Db, selector: RecordSelector) {
   return matchingRecords(db, selector)
     .select([

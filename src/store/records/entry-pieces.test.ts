@@ -1,4 +1,4 @@
-// Index entries come back as they were stored, short ones as rows and long ones in pieces, each offer's apart.
+// Index entries are returned as they were stored, short ones as rows and long ones in pieces, separately for each offer.
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'

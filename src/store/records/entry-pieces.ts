@@ -1,4 +1,4 @@
-// Rendered index entries of offers: small ones as rows, those of a package with long file lists in pieces.
+// Rendered index entries of offers: small ones as rows, the long ones of packages with long file lists in pieces.
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 
@@ -11,15 +11,15 @@ export interface StoredEntries {
 }
 
 /**
- * Entries of one package above this, together, are in pieces: whoever reads 1,000 packages at a time has 128 MiB at most.
+ * If the entries of one package together exceed this, they are in pieces: reading 1,000 packages at a time takes 128 MiB at most.
  */
 const LARGE_BYTES = 128 * 1024
-/** Of one value, and of one statement: the thread of the embedded database makes hexadecimal text of it, and several copies. */
+/** Limit of one value, and of one statement: the embedded database's thread makes hexadecimal text of it, and several copies. */
 const PIECE_BYTES = 1024 * 1024
 
 const sizeOf = (entries: readonly StreamEntry[]) => entries.reduce((sum, [, bytes]) => sum + bytes.byteLength, 0)
 
-/** Stores the entries of the offers that begin for these packages. No statement has more than about 1 MiB. */
+/** Stores the entries of these packages' new offers. No statement has more than about 1 MiB. */
 export async function storeEntries(tx: Db, records: readonly StoredEntries[]): Promise<void> {
   let rows: { package_id: number; stream: string; bytes: Uint8Array }[] = []
   let size = 0
@@ -51,17 +51,17 @@ async function storePieces(tx: Db, id: number, entries: readonly StreamEntry[]):
         .execute()
 }
 
-/** Which offer: what a revision offers has a package once. */
+/** Identifies an offer: at one revision, a package is offered once. */
 export interface OfferKey {
   id: number
   /** the revision that first offered it */
   position: number
 }
 
-/** Found by the offer in the same statement, because an offer may end between two. */
+/** The same statement finds the offer, because an offer may end between two statements. */
 const ofOffer = sql`e.package_id = o.package_id and e.until_revision is not distinct from o.until_revision`
 
-/** @returns by package: the entries that are no pieces, by stream. A package is missing when it has pieces, or none. */
+/** @returns by package: the entries that are not in pieces, by stream. A package with pieces or without entries is missing. */
 export async function readEntries(db: Db, offers: readonly OfferKey[]): Promise<Map<number, Map<string, Uint8Array>>> {
   const { rows } = await sql<{ package_id: number; stream: string; bytes: Uint8Array }>`
     select e.package_id, e.stream, e.bytes
@@ -77,7 +77,7 @@ export async function readEntries(db: Db, offers: readonly OfferKey[]): Promise<
   return found
 }
 
-/** Joins the pieces of one offer, which are read one after the other. @returns by stream; empty when it has none */
+/** Reads the pieces of one offer one after the other and joins them. @returns by stream; empty when it has none */
 export async function readPieces(db: Db, { id, position }: OfferKey): Promise<Map<string, Uint8Array>> {
   const pieces = sql`offer_entry_pieces e join offers o on ${ofOffer}
     where o.package_id = ${id} and o.from_revision = ${position}`
@@ -93,7 +93,7 @@ export async function readPieces(db: Db, { id, position }: OfferKey): Promise<Ma
       const { rows } = await sql<{ bytes: Uint8Array }>`
         select e.bytes from ${pieces} and e.stream = ${stream} and e.piece = ${piece}`.execute(db)
       const [row] = rows
-      // Pruned between two reads.
+      // The offer was pruned between two reads.
       if (!row || at + row.bytes.byteLength > size) return new Map()
       joined.set(row.bytes, at)
       at += row.bytes.byteLength

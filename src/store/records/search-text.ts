@@ -1,18 +1,18 @@
-// What a search text means, and how it is written as a pattern of LIKE. Pure.
+// Converts a search text to a pattern of LIKE. Pure.
 
-/** Ids that begin so. Only the ids of GHSA have small letters, after the first word. */
+/** Matches ids that begin with this text. Only the ids of GHSA have small letters, after the first word. */
 export function prefixOf(text: string): string {
   const typed = text.trim()
   const id = /^ghsa-/i.test(typed) ? `GHSA-${typed.slice('ghsa-'.length).toLowerCase()}` : typed.toUpperCase()
   return `${escapedForLike(id)}%`
 }
 
-/** Names in upper case that begin so. */
+/** Matches names in upper case that begin with this text. */
 export function upperPrefixOf(text: string): string {
   return `${escapedForLike(text.trim().toUpperCase())}%`
 }
 
-/** Texts in lower case that contain this one. */
+/** Matches texts in lower case that contain this one. */
 export function containing(text: string): string {
   return `%${escapedForLike(text.trim().toLowerCase())}%`
 }

@@ -1,4 +1,4 @@
-// Reads of what clients are offered, in pages by key, so that no answer is held in memory whole.
+// Reads what clients are offered, in pages by key, so that no answer is completely in memory.
 import { sql } from 'kysely'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
@@ -9,7 +9,7 @@ export function distributionRows(db: Db) {
   return db.selectFrom('distributions').selectAll().execute()
 }
 
-/** @returns 0 for a distribution that nothing was ever published in */
+/** @returns 0 for a distribution that was never published */
 export async function revisionOf(db: Db, codename: string): Promise<number> {
   const row = await db
     .selectFrom('distributions')
@@ -46,7 +46,7 @@ export interface OfferPlace {
 
 export const BEFORE_ALL: OfferPlace = { name: '', package_id: 0 }
 
-/** The next offers of a distribution after a place, by name, then in the order they came. The caller selects columns. */
+/** The next offers of a distribution after a place, by name, then in the order of arrival. The caller selects columns. */
 export function nextOffers(db: Db, codename: string, { name, package_id: id }: OfferPlace, limit: number) {
   return db
     .selectFrom('offers')
@@ -58,7 +58,7 @@ export function nextOffers(db: Db, codename: string, { name, package_id: id }: O
     .limit(limit)
 }
 
-/** Served packages of a distribution, by name, then in the order they came. */
+/** Served packages of a distribution, by name, then in the order of arrival. */
 export async function* servedPackages(
   db: Db,
   codename: string,
@@ -72,19 +72,19 @@ export async function* servedPackages(
   }
 }
 
-/** An offer of one distribution, and what another one has under its name, version and architecture. */
+/** An offer of one distribution, and the record of another one with the same name, version and architecture. */
 export interface ComparedOffer {
   name: string
   version: string
   arch: string
-  /** whether it has the same bytes; null when it has nothing there */
+  /** whether that record has the same bytes; null when there is none */
   taken: boolean | null
   status: PackageStatus | null
   /** whether the bytes were rejected in some distribution */
   rejected: boolean
 }
 
-/** The offers of a distribution, each with what another one has in its place, in the order of names. */
+/** The offers of a distribution, each compared with the same package of another one, in the order of names. */
 export async function* comparedOffers(db: Db, from: string, to: string): AsyncGenerator<ComparedOffer[]> {
   let after = BEFORE_ALL
   for (;;) {

@@ -5,9 +5,9 @@ import type { SharedCache } from '../redis/shared-cache.ts'
 export interface Totals {
   /** @param key identifies the filter */
   of(key: string, count: () => Promise<number>): Promise<number>
-  /** Drops all cached totals and those being counted. Call it after every change of what is counted. */
+  /** Drops all cached totals and those being counted. Call it after every change that affects a total. */
   forget(): void
-  /** The same for this process only: another replica changed what is counted. */
+  /** The same for this process only, after a change by another replica. */
   forgetHere(): void
 }
 
@@ -28,7 +28,7 @@ export function createTotals(deps: { clock: Clock; ttlSeconds: number; shared?: 
     const here = known
     const total = await count()
     if (here.size >= MOST_KEYS) here.clear()
-    // After a `forget` this is the old map, which nobody reads any more.
+    // After a `forget`, `here` is the old map, which nobody reads any more.
     here.set(key, { total, until: now + ttlSeconds * 1000 })
     return total
   }

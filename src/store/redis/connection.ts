@@ -1,4 +1,4 @@
-// One connection to Redis: made in the background, checked every two seconds, and never waited for while it is down.
+// One connection to Redis: made in the background and checked every two seconds. Nothing waits for it while it is down.
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../../kernel/log.ts'
 import { nextTurn } from '../../kernel/next-turn.ts'
@@ -9,7 +9,7 @@ const COMMAND_MS = 1_000
 /** How often the connection is checked, in milliseconds. */
 const CHECK_MS = 2_000
 const LONGEST_REASON = 200
-/** Uses what the parts of this room use: scripts and writes. */
+/** Tests the commands that this room uses: scripts and writes. */
 const CHECK = `redis.call('SET', KEYS[1], ARGV[1], 'PX', 10000) return redis.call('GET', KEYS[1])`
 
 export interface Redis {
@@ -17,11 +17,11 @@ export interface Redis {
   isUp(): boolean
   /** Runs commands. Rejects immediately while Redis is down, and within a second in every case. */
   run<T>(commands: (client: Client) => Promise<T>): Promise<T>
-  /** Calls the listener after each check that succeeded. */
+  /** Calls the listener after each successful check. */
   onCheck(listener: () => void): void
   /** A second connection to the same server, for subscriptions. */
   subscriber(): Client
-  /** The name of a key, in the part of Redis that belongs to this repository. */
+  /** The full name of a key, with the prefix of this repository. */
   key(...parts: (string | number)[]): string
   /** Begins to connect. Never throws and does not wait. */
   start(): void
@@ -30,8 +30,8 @@ export interface Redis {
 
 /**
  * @param deps.namespace separates repositories that share a Redis
- * @param deps.carries what falls back to local while Redis is down, for the log
- * @param deps.checkMs for tests, as `commandMs`
+ * @param deps.carries the functions that become local while Redis is down, for the log
+ * @param deps.checkMs for tests, like `commandMs`
  */
 export function createRedis(deps: {
   url: string
@@ -65,7 +65,7 @@ export function createRedis(deps: {
       )
   }
 
-  /** Rejects late replies after a turn in which replies that have arrived are read: a busy process is not a slow server. */
+  /** Rejects late replies, but first reads replies that have already arrived: a busy process does not mean a slow server. */
   async function inTime<T>(work: Promise<T>): Promise<T> {
     let timeout: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
@@ -84,11 +84,11 @@ export function createRedis(deps: {
   function distrust(error: unknown): void {
     failure = error
     change(false)
-    // After a reply that is late or wrong, the replies that follow cannot be matched to their commands.
+    // After a late or wrong reply, later replies cannot be matched to their commands.
     if (client.status === 'ready' && !isErrorReply(error)) dropConnection(client)
   }
 
-  /** Writes a value and reads it back: a server that is read-only, full, loading or not a Redis fails. */
+  /** Writes a value and reads it back: fails on a server that is read-only, full, loading or not a Redis. */
   async function check(): Promise<void> {
     if (closed || client.status !== 'ready') {
       // Nothing to report before the first attempt has ended.
@@ -109,7 +109,7 @@ export function createRedis(deps: {
 
   client.on('error', (error: Error) => {
     quiet(error)
-    // A reply that no command waits for.
+    // A reply without a waiting command.
     if (error.message.startsWith('Command queue state error')) distrust(error)
   })
   client.on('ready', () => void check())
@@ -127,7 +127,7 @@ export function createRedis(deps: {
         return await inTime(commands(client))
       } catch (error) {
         distrust(error)
-        // The error of ioredis has the arguments of the command, for example a password.
+        // The error of ioredis contains the arguments of the command, for example a password.
         throw new Error(`Redis is unreachable: ${reasonOf(error, url)}`)
       }
     },

@@ -1,4 +1,4 @@
-// Messages between replicas through Redis pub/sub. A lost message costs latency only: the database has the truth.
+// Messages between replicas through Redis pub/sub. A lost message only costs latency: the database has the state.
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../../kernel/log.ts'
 import type { Redis } from './connection.ts'
@@ -9,7 +9,7 @@ export type Topic = 'task' | 'queue' | 'packages'
 export interface Events {
   /** Sends to all other replicas. Never throws and does not wait. */
   send(topic: Topic, text?: string): void
-  /** Listens to what other replicas send. */
+  /** Listens to messages of other replicas. */
   on(topic: Topic, listener: (text: string) => void): void
 }
 
@@ -22,7 +22,7 @@ export interface SharedEvents extends Events {
 /** For a process without Redis: nobody else listens. */
 export const LOCAL_EVENTS: Events = { send: () => {}, on: () => {} }
 
-/** A subscription on which none of our own messages arrived for so many checks is made again. */
+/** After this many checks without one of our own messages, the subscription is made again. */
 const MOST_UNHEARD = 3
 
 export function createEvents({ redis, log }: { redis: Redis; log: Log }): SharedEvents {
@@ -30,7 +30,7 @@ export function createEvents({ redis, log }: { redis: Redis; log: Log }): Shared
   const channel = redis.key('events')
   const subscriber = redis.subscriber()
   const listeners = new Map<string, ((text: string) => void)[]>()
-  // Nothing is heard before the first subscription.
+  // No message arrives before the first subscription.
   let unheard = MOST_UNHEARD
   let warned = false
   let started = false
@@ -40,7 +40,7 @@ export function createEvents({ redis, log }: { redis: Redis; log: Log }): Shared
     redis.run((client) => client.publish(channel, JSON.stringify([sender, topic, text]))).catch(() => {})
   }
 
-  // Each check sends a message to ourselves: a subscription can be dead while commands work.
+  // At each check this process sends a message to itself: a subscription can be dead while commands work.
   redis.onCheck(() => {
     if (!started) {
       started = true

@@ -1,10 +1,10 @@
-// The ioredis client, made safe against a server that sends malformed replies.
+// The ioredis client, protected against a server that sends malformed replies.
 import { createRequire } from 'node:module'
 import { Redis as Client, ReplyError, type RedisOptions } from 'ioredis'
 
 export type { Client }
 
-/** What ioredis does not declare. */
+/** Fields that ioredis does not declare. */
 interface Connected {
   stream?: { destroy(): void }
 }
@@ -15,8 +15,8 @@ interface Handler {
 }
 
 /**
- * ioredis 6.0.0 throws what a malformed reply causes (for example `$-1` that answers nothing, or a push of one element)
- * outside of every promise, which ends the process. Here it ends the connection.
+ * After a malformed reply (for example `$-1` without a command, or a push of one element) ioredis 6.0.0 throws outside of
+ * every promise, which ends the process. Here it ends the connection.
  */
 const { default: DataHandler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js') as {
   default: { prototype: Handler }
@@ -52,7 +52,7 @@ export function createClient(url: string, options: RedisOptions = {}): Client {
 /** Whether the server understood a command and refused it, for example because its memory is full. */
 export const isErrorReply = (error: unknown) => error instanceof ReplyError
 
-/** Ends the connection; the client connects again. It may be called for each reply of a chunk. */
+/** Ends the connection; the client connects again. May be called for each reply of a chunk. */
 export function dropConnection(client: object): void {
   ;(client as Connected).stream?.destroy()
 }

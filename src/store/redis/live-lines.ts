@@ -1,7 +1,7 @@
 // The latest log lines of running tasks, so that every replica shows them before they are in the database.
 import type { Redis } from './connection.ts'
 
-/** A line as its task writes it; `value` is the JSON of everything else. */
+/** A line of a task; `value` is the JSON of its other fields. */
 export interface LiveLine {
   seq: number
   value: string
@@ -28,7 +28,7 @@ export const NO_LIVE_LINES: LiveLines = {
   after: () => Promise.resolve([]),
 }
 
-/** Lines kept for each run: more than those that wait for the database. */
+/** Lines kept for each run: more than may wait for the database. */
 const MOST_LINES = 1000
 /** How long the lines of a run stay after the last one, in milliseconds. */
 const KEPT_MS = 3_600_000

@@ -1,10 +1,10 @@
-// Counts requests of all replicas in sliding windows. One round trip for each request.
+// Counts requests of all replicas in sliding windows, with one round trip for each request.
 import type { Redis } from './connection.ts'
 
 export interface RequestWindows {
   /**
    * Counts a request unless the window is full.
-   * @returns 0 when it is counted, else the milliseconds until the next one is allowed; null while Redis is unreachable
+   * @returns 0 when it was counted, else the milliseconds until the next request is allowed; null while Redis is unreachable
    */
   take(bucket: string, limit: number, windowMs: number): Promise<number | null>
 }

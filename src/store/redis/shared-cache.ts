@@ -1,17 +1,17 @@
-// Answers that replicas share: kept until something they count changes, or for some seconds.
+// Numbers that replicas share: kept for some seconds, or until something that they count changes.
 import { createHash, randomUUID } from 'node:crypto'
 import { createShared } from '../../kernel/shared.ts'
 import type { Redis } from './connection.ts'
 
 export interface SharedCache {
   /**
-   * The cached value, or the one that `make` returns. A value that was made before a `forget` is never stored after it.
+   * The cached value, or the result of `make`. A value made before a `forget` is never stored after it.
    * @returns null while Redis is unreachable; `make` is then not called
    */
   of(name: string, make: () => Promise<number>): Promise<number | null>
-  /** Drops all values, in every replica. Call it after every change of what is counted. */
+  /** Drops all values, in every replica. Call it after every change that affects a value. */
   forget(): void
-  /** Resolves when the values dropped so far are gone for all replicas that reach Redis; within a second or so. */
+  /** Resolves when all replicas that reach Redis have lost the values dropped so far; within a second or so. */
   settled(): Promise<void>
 }
 
@@ -36,13 +36,13 @@ export function createSharedCache(deps: { redis: Redis; name: string; ttlSeconds
   const { redis } = deps
   const key = redis.key('cache', deps.name)
   const ttlMs = deps.ttlSeconds * 1000
-  /** `forget` calls that Redis has not confirmed. Until then this replica uses nothing that is cached. */
+  /** `forget` calls that Redis has not confirmed. Until then this replica uses no cached value. */
   let unconfirmed = 0
   let last: Promise<void> = Promise.resolve()
-  /** A `forget` that Redis did not get: it is repeated before anything is read. */
+  /** Redis did not get a `forget`: it is repeated before anything is read. */
   let missed = false
 
-  /** Changes of one turn share a message. */
+  /** Changes in one turn of the event loop share a command. */
   const drop = createShared(async () => {
     try {
       await redis.run((client) => client.del(key))
@@ -57,7 +57,7 @@ export function createSharedCache(deps: { redis: Redis; name: string; ttlSeconds
     last = drop().finally(() => unconfirmed--)
   }
 
-  // Written while Redis was away: what the others cached meanwhile is dropped when it is back.
+  // After changes while Redis was away: when it is back, drops the values that other replicas cached meanwhile.
   redis.onCheck(() => {
     if (missed) forget()
   })

@@ -16,7 +16,7 @@ export interface UsersTable {
   active: Generated<boolean>
   auth_source: Generated<'local' | 'ldap' | 'oidc'>
   mfa_enabled: Generated<boolean>
-  /** sealed with the settings key; without `mfa_enabled` a set-up that was not confirmed */
+  /** sealed with the settings key; without `mfa_enabled`, the enrolment was not confirmed */
   mfa_secret: string | null
   /** 30-second step of the last accepted code: only later codes are accepted */
   mfa_last_step: OrNull<number>
@@ -27,7 +27,7 @@ export interface UsersTable {
   external_id: OrNull<string>
   /** when the directory last had the account */
   directory_checked_at: OrNull<Date>
-  /** since when it does not have it: its credentials do not count */
+  /** since when the directory does not have it: its credentials are not accepted */
   directory_gone_at: OrNull<Date>
   created_at: Date
   last_login: OrNull<Date>
@@ -42,7 +42,7 @@ export interface SessionsTable {
   expires_at: Date
 }
 
-/** A login whose password was right and whose code is awaited. */
+/** A login with the right password that waits for its code. */
 export interface MfaChallengesTable {
   id: string
   user_id: number
@@ -68,13 +68,13 @@ export interface ApiTokensTable {
   expires_at: Date | null
   revoked_at: Date | null
   scopes: JsonOrNull<Scopes>
-  /** name of the trusted publisher that a job's token was made for; such a token has no owner */
+  /** name of the trusted publisher for whose job the token was made; such a token has no owner */
   publisher: OrNull<string>
-  /** id of the token that created it; revoked together with that */
+  /** id of the token that created it; both are revoked together */
   parent_id: OrNull<string>
 }
 
-/** A login that waits for its person to come back from the identity provider. */
+/** A login that waits for the person to return from the identity provider. */
 export interface OidcLoginsTable {
   /** SHA-256 of the state and the PKCE challenge */
   state_hash: string
@@ -83,7 +83,7 @@ export interface OidcLoginsTable {
   expires_at: Date
 }
 
-/** ID tokens that were exchanged, until they expire: none works twice. */
+/** ID tokens that were exchanged, until they expire: none is accepted twice. */
 export interface UsedIdTokensTable {
   token_hash: string
   expires_at: Date

@@ -8,19 +8,19 @@ import type { Json } from './columns.ts'
 export interface AdvisoryStateTable {
   id: number
   generation: number
-  /** of the generation in force: entries and newest change by ecosystem */
+  /** by ecosystem: entries and newest change, in the generation in force */
   ecosystems: Json<Record<string, { entries: number; newest: string | null }>>
-  /** of the generation in force: the packages with the most advisories, by ecosystem */
+  /** by ecosystem: the packages with the most advisories, in the generation in force */
   vulnerable: ColumnType<Record<string, { package: string; advisories: number }[]>, string | undefined, string>
   /** changes up to this generation may have been deleted */
   changes_floor: number
-  /** token of the import under way */
+  /** token of the running import */
   writer: string | null
   building: number | null
   heartbeat_at: Date | null
   /** packages were matched against the changes up to this generation */
   rematched: Generated<number>
-  /** the same, by a build that stores the names of findings */
+  /** the same for builds that store the names of findings */
   rematched_names: Generated<number>
 }
 
@@ -40,9 +40,9 @@ export interface AdvisoriesTable {
   key: Generated<number>
   feed: string
   id: string
-  /** of what is stored */
+  /** digest of the stored advisory */
   digest: string
-  /** of the bytes it was read from */
+  /** digest of the bytes it was read from */
   source: string
   since: number
   until: number | null
@@ -58,7 +58,7 @@ export interface AdvisoriesTable {
   security: boolean
 }
 
-/** What an advisory says of one package. */
+/** What an advisory states about one package. */
 export interface AdvisoryPackagesTable {
   advisory: number
   ecosystem: string
@@ -71,14 +71,14 @@ export interface AdvisoryPackagesTable {
   stream: string | null
 }
 
-/** Packages whose advisories changed with a generation; `*` for all of an ecosystem. */
+/** Packages whose advisories changed in a generation; `*` for all of an ecosystem. */
 export interface AdvisoryChangesTable {
   generation: number
   ecosystem: string
   package: string
 }
 
-/** How likely a vulnerability is exploited within 30 days (FIRST's EPSS), 0 to 1. */
+/** The probability that a vulnerability is exploited within 30 days (FIRST's EPSS), 0 to 1. */
 export interface EpssTable {
   cve: string
   score: number

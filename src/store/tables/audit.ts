@@ -17,33 +17,33 @@ export interface AuditTable {
   ip: string | null
   request_id: string | null
   extra: Json<Record<string, unknown>>
-  /** place in the hash chain, given when it is chained */
+  /** position in the hash chain, assigned when it is chained */
   seq: number | null
   prev_hash: string | null
   hash: string | null
   /** proves who wrote it; null for entries older than the key */
   mac: string | null
-  /** UTC day whose file it belongs to: never earlier than that of the entry before it in the chain */
+  /** UTC day of its file: never earlier than the day of the previous entry in the chain */
   day: string | null
   /** written to the day's file */
   filed: Generated<boolean>
 }
 
-/** One row: the head of the audit chain; its lock is the right to append. */
+/** One row: the head of the audit chain. A process may append while it holds the row's lock. */
 export interface AuditChainTable {
   id: number
   seq: number
   hash: string
   day: string
-  /** not used any more: entries without mac, at the beginning of the chain */
+  /** no longer used: number of entries without mac at the beginning of the chain */
   unkeyed: Generated<number>
   /** SHA-256 of the last line in the checkpoint files */
   checkpoint: Generated<string | null>
   /** the last entry that retention removed, or is about to remove; 0 for none */
   removed_seq: Generated<number>
-  /** its day: entries of later days are kept */
+  /** day of that entry: entries of later days are kept */
   removed_day: Generated<string | null>
-  /** the last entry of an earlier database, which has no row here; null when an older build began the chain */
+  /** the last entry of an earlier database, without a row here; null when an older build began the chain */
   began_seq: Generated<number | null>
 }
 

@@ -1,7 +1,7 @@
 // Kinds of columns.
 import type { ColumnType } from 'kysely'
 
-/** jsonb: inserted as JSON text (both drivers disagree on arrays otherwise), selected as a value. */
+/** jsonb: inserted as JSON text, because the two drivers treat arrays differently; selected as a value. */
 export type Json<T> = ColumnType<T, string, string>
 
 export type JsonOrNull<T> = ColumnType<T | null, string | null | undefined, string | null>

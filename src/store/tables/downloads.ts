@@ -2,33 +2,33 @@
 import type { Generated } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 
-/** An access log that was read, up to `position`; known by its beginning, whatever its name. */
+/** An access log that was read up to `position`; identified by its beginning, whatever its name. */
 export interface DownloadLogsTable {
   id: Generated<number>
   /** SHA-256 of its first line */
   first_line: string
-  /** whole lines at its beginning that were digested, in bytes, and their SHA-256 */
+  /** whole lines at its beginning: their length in bytes, and their SHA-256 */
   head_bytes: number
   head_digest: string
-  /** the name it was seen under last */
+  /** the name under which it was last seen */
   path: string
   kind: DownloadLogKind
-  /** bytes that were read, unpacked; always the end of a line */
+  /** unpacked bytes that were read; always the end of a line */
   position: Generated<number>
   lines: Generated<number>
   unreadable: Generated<number>
-  /** answered requests for packages that no distribution is known to have offered */
+  /** answered requests for packages that no known distribution has offered */
   unknown: Generated<number>
   seen_at: Date
 }
 
-/** `listeners`: written by our own; `nginx`: by nginx in front of them. */
+/** `listeners`: logs of our own listeners; `nginx`: logs of nginx in front of them. */
 export type DownloadLogKind = 'listeners' | 'nginx'
 
-/** Which of them count. */
+/** Which kinds of logs count. */
 export type CountedLogs = DownloadLogKind | 'both'
 
-/** Which logs count, from a time on. */
+/** Which kinds of logs count from a time on. */
 export interface DownloadLogChoicesTable {
   /** seconds since 1970 */
   since: number
@@ -48,7 +48,7 @@ export interface DownloadAgentsTable {
   last_day: number
 }
 
-/** A name that was downloaded. */
+/** A package name that was downloaded. */
 export interface DownloadPackagesTable {
   id: Generated<number>
   format: FormatId
@@ -69,7 +69,7 @@ export interface DownloadFilesTable {
   last_day: number
 }
 
-/** What a client with one user agent downloaded of a file on a day. */
+/** Downloads of one file by a client with one user agent on one day. */
 export interface DownloadsTable {
   package_id: number
   client_id: number
@@ -87,7 +87,7 @@ interface DownloadCounts {
   day: number
   downloads: number
   bytes: number
-  /** clients (of `packages`: names) whose last download was on this day */
+  /** clients (in `packages`: names) whose last download was on this day */
   latest: number
 }
 
@@ -104,13 +104,13 @@ export interface DownloadFileDaysTable extends DownloadCounts {
   file_id: number
 }
 
-/** Downloads ever counted. */
+/** All downloads that were ever counted. */
 export interface DownloadTotalsTable {
   format: FormatId
   downloads: number
 }
 
-/** The last ones, as they were logged. */
+/** The last downloads, as they were logged. */
 export interface RecentDownloadsTable {
   id: Generated<number>
   at: Date

@@ -22,49 +22,49 @@ export interface FindingsTable {
 }
 
 /**
- * What a check saw of a record (`domain/evidence`). The newest of a kind is in force and has no `replaced_at`; the others
- * are kept for `retention.evidence_days`.
+ * Evidence: what a check saw of a record (`domain/evidence`). The newest row of a kind is in force and has no `replaced_at`; the
+ * others are kept for `retention.evidence_days`.
  */
 export interface EvidenceTable {
   id: Generated<number>
   package_id: number
-  /** the check of the gate, or of what looks at stored packages later */
+  /** a check of the gate, or a later check of stored packages */
   kind: string
   engine: string | null
-  /** of the engine's data: their date where it has one */
+  /** version of the engine's data: their date where they have one */
   data_version: string | null
-  /** of the advisories; null where none were asked */
+  /** generation of the advisories; null where none were used */
   generation: number | null
-  /** when this was seen first, and last */
+  /** first and last time that this was seen */
   at: Date
   last_at: Date
   replaced_at: OrNull<Date>
-  /** the advisories in force were newer when it was stored: the record has to be matched again */
+  /** whether newer advisories were in force when it was stored: the record has to be matched again */
   behind: Generated<boolean>
-  /** of what was seen, without the versions of engine and data */
+  /** digest of the evidence, without the versions of engine and data */
   digest: string
   body: Json<EvidenceBody>
-  /** of `finding_sets`; null without findings */
+  /** digest in `finding_sets`; null without findings */
   findings: string | null
 }
 
 export type EvidenceBody = Pick<Seen, 'result' | 'received' | 'message' | 'detail' | 'coverage' | 'concern'>
 
-/** Findings by their digest. Name and version are left out where they are those of the record. */
+/** Findings by their digest. Name and version are left out where they equal those of the record. */
 export interface FindingSetsTable {
   digest: string
   findings: Json<StoredFound[]>
   used_at: Date
 }
 
-/** What else people call a finding, in upper case; a copy of the aliases in `findings.finding`. */
+/** Other names of a finding, in upper case; a copy of the aliases in `findings.finding`. */
 export interface FindingNamesTable {
   package_id: number
   cve: string
   name: string
 }
 
-/** Number of findings by the filters of their pages. */
+/** Number of findings for each combination of list filters. */
 export interface FindingCountsTable {
   distribution: string
   status: PackageStatus
@@ -73,7 +73,7 @@ export interface FindingCountsTable {
   n: number
 }
 
-/** Number of packages by the filters of their pages. */
+/** Number of packages for each combination of list filters. */
 export interface PackageCountsTable {
   distribution: string
   status: PackageStatus
@@ -100,7 +100,7 @@ export interface ComponentsTable {
   ecosystem: 'npm' | 'PyPI' | 'Maven'
   name: string
   version: string
-  /** the name as advisories are looked up by */
+  /** the name by which advisories are looked up */
   key: string
   path: string
   license: string | null

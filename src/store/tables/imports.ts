@@ -8,13 +8,13 @@ import type { Json, JsonOrNull, OrNull } from './columns.ts'
 /** An upstream repository that packages are imported from. */
 export interface SourcesTable {
   id: Generated<number>
-  /** of a built-in source, in `settings.sources` */
+  /** key of a built-in source in `settings.sources` */
   key: string | null
   name: string
   /** `apt`, `rpm` or `apk` */
   type: string
   url: string
-  /** what `url` is the address of; null: the repository itself */
+  /** what `url` leads to; null: the repository itself */
   mirrors: 'metalink' | 'mirrorlist' | null
   /** apt: the suite */
   distribution: string | null
@@ -31,38 +31,38 @@ export interface SourcesTable {
   pkg_count: Generated<number>
   /** entries of its indexes that the gate would refuse, as of the last sync */
   left_out: Generated<number>
-  /** what it offers besides packages that were read, as of the last sync */
+  /** content that it offers besides the packages that were read, as of the last sync */
   not_carried: JsonOrNull<NotCarried[]>
-  /** of a security source: the revision of its target that was compared last */
+  /** of a security source: the last compared revision of its target */
   compared_revision: Generated<number | null>
   error: string | null
   /** fingerprints or key names, as of the last sync */
   signed_by: Generated<string[]>
-  /** what the next check compares with */
+  /** the state that the next check compares with */
   seen: JsonOrNull<Record<string, unknown>>
   created_at: Date
   created_by: string
-  /** by people; a built-in source that nobody changed follows the version of the service */
+  /** last change by a person; without one, a built-in source follows the version of the service */
   changed_at: Generated<Date | null>
 }
 
 export type SourceStatus = 'never' | 'syncing' | 'ok' | 'error'
 
-/** A published package of which a security source has a newer version, as of the last sync. */
+/** A published package for which a security source has a newer version, as of the last sync. */
 export interface SecurityUpdatesTable {
   source_id: number
   package_id: number
-  /** of the newer version in the catalog */
+  /** path of the newer version in the catalog */
   path: string
   found_at: Date
 }
 
-/** A package that a source offers; it was not fetched. Of a source that was never synced: one of a sync that has not ended. */
+/** A package that a source offers, not fetched yet. If the source was never synced, the row is from an unfinished sync. */
 export interface CatalogTable {
   source_id: number
   /** relative to the repository */
   path: string
-  /** digest of the record in the index: a sync writes rows that differ */
+  /** digest of the record in the index: a sync only writes rows whose digest differs */
   fingerprint: string
   name: string
   version: string
@@ -86,7 +86,7 @@ export interface ImportRequestsTable {
   n: number
   source_id: number
   package: string
-  /** of the request; of the package that was chosen once there is a result */
+  /** as requested; once there is a result, of the chosen package */
   version: string | null
   arch: string | null
   /** null until there is a result */
@@ -102,7 +102,7 @@ export interface MirrorsTable {
   distribution: string
   enabled: boolean
   selection: Json<MirrorSelection>
-  /** the package name after which the next run begins; null: at the first name */
+  /** the next run begins after this package name; null: at the first name */
   continue_after: OrNull<string>
   updated_at: Date
   updated_by: string
@@ -114,18 +114,18 @@ export interface CatalogNamesTable {
   /** in lower case */
   folded: string
   name: string
-  /** how many packages of the source have it */
+  /** number of packages of the source with this name */
   packages: number
 }
 
 /** A package that a mirror fetched and the gate refused. */
 export interface MirrorRefusalsTable {
   source_id: number
-  /** codename of the distribution that was to take it */
+  /** codename of the distribution that should have taken it */
   distribution: string
   /** as the catalog lists it */
   digest: string
-  /** of the settings and reservations that it was refused under */
+  /** digest of the settings and reservations at the time of the refusal */
   rules: string
   /** why: the code of a problem, or `quarantined` */
   code: string
@@ -133,11 +133,11 @@ export interface MirrorRefusalsTable {
   refused_at: Date
 }
 
-/** The names of a source, packed; kept by triggers of `catalog_names`. */
+/** The names of a source, packed; triggers on `catalog_names` maintain the rows. */
 export interface CatalogNameListsTable {
   source_id: number
   part: string
-  /** lines in order: the name in lower case, or with the name as it is and how many packages have it, divided by tabs */
+  /** sorted lines, fields separated by tabs: the name in lower case, optionally the original name and its number of packages */
   names: string
 }
 
@@ -145,7 +145,7 @@ export interface CatalogNameListsTable {
 export interface CatalogRunsTable {
   source_id: number
   digest: string
-  /** of its packages, as in `catalog`; a package may be in several runs */
+  /** fingerprints of its packages, as in `catalog`; a package may be in several runs */
   fingerprints: string[]
 }
 

@@ -1,9 +1,9 @@
-// What the dashboard, the drift scan, backups and webhooks keep.
+// The tables of the dashboard, the drift scan, backups and webhooks.
 import type { Generated } from 'kysely'
 import type { DriftArea, DriftFault } from '../../domain/drift.ts'
 import type { OrNull } from './columns.ts'
 
-/** Counts that the dashboard shows; triggers keep them. */
+/** Counts that the dashboard shows; triggers maintain them. */
 export interface DashboardCountsTable {
   distribution: string
   /** `deps_missing`, `decisions`, or `active <action>` of decisions in force */
@@ -11,7 +11,7 @@ export interface DashboardCountsTable {
   n: number
 }
 
-/** What happened on a day (UTC), counted from the audit chain. */
+/** Events of a day (UTC), counted from the audit chain. */
 export interface ActivityDaysTable {
   day: string
   imports: number
@@ -20,14 +20,14 @@ export interface ActivityDaysTable {
   cve_scans: number
 }
 
-/** What the repository held at the end of a day (UTC). */
+/** The content of the repository at the end of a day (UTC). */
 export interface PoolDaysTable {
   day: string
   packages: number
   bytes: number
 }
 
-/** One row: the entry of the audit chain that was counted last. */
+/** One row: the last counted entry of the audit chain. */
 export interface ActivityCursorTable {
   id: number
   seq: number
@@ -54,7 +54,7 @@ export interface DriftTable {
   /** whether an alert was recorded */
   reported: Generated<boolean>
   resolved_at: OrNull<Date>
-  /** what made it sound */
+  /** how the difference ended */
   resolution: OrNull<'repaired' | 'gone'>
 }
 

@@ -1,4 +1,4 @@
-// Stored files, the records of packages, and what people decided about them.
+// Stored files, the records of packages, and the decisions of people about them.
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { CoveredFinding, ReviewReason } from '../../domain/acceptance.ts'
 import type { InstallabilityResult } from '../../domain/installability.ts'
@@ -6,7 +6,7 @@ import type { FormatId, PackageFacts } from '../../domain/package.ts'
 import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../../domain/status.ts'
 import type { Json, JsonOrNull, OrNull } from './columns.ts'
 
-/** A stored file: immutable bytes in the pool, and what the file states about itself. */
+/** A stored file: immutable bytes in the pool, and the facts of the file. */
 export interface BlobsTable extends FactColumns {
   sha256: string
   format: FormatId
@@ -44,7 +44,7 @@ export interface FactColumns {
 
 /**
  * Records. Each is one judged file: its place, and what the gate and later scans found about it there. Unique by place
- * (today a distribution), name, version and architecture.
+ * (currently a distribution), name, version and architecture.
  */
 export interface PackagesTable {
   id: Generated<number>
@@ -75,7 +75,7 @@ export interface PackagesTable {
   /** severities of its findings, one bit each (`domain/risk`) */
   severities: Generated<number>
   risk: Generated<number>
-  /** null when it is not under review or the worst undecided finding has no deadline; here for the order of the queue */
+  /** null when it is not under review or the worst undecided finding has no deadline; stored here to order the queue */
   review_due_at: Date | null
   /** raised by every change of the record, its review or its decisions */
   changes: Generated<number>
@@ -83,7 +83,7 @@ export interface PackagesTable {
   manifest_changes: Generated<number>
 }
 
-/** What people have to do with a record, or did. Records that nobody had to look at have no row. */
+/** The review of a record by people, open or ended. Records that nobody had to look at have no row. */
 export interface ReviewsTable {
   package_id: number
   /** what requested the review: the import method, or the mechanism that held it later; null when it is not under review */
@@ -96,12 +96,12 @@ export interface ReviewsTable {
   quarantined_by: OrNull<string>
 }
 
-/** The view of a record as it is read: with the facts of its stored file, its review, and whether it is offered. */
+/** The view through which a record is read: with the facts of its stored file, its review, and whether it is offered. */
 export type RecordsView = PackagesTable &
   Pick<BlobsTable, 'filename' | 'size_bytes'> &
   FactColumns &
   Omit<ReviewsTable, 'package_id'> & {
-    /** whether clients are offered it */
+    /** whether clients are offered the record */
     served: boolean
     /** the revision that offered it; null while it is not offered */
     offered_from: number | null
@@ -120,7 +120,7 @@ export interface DecisionsTable {
   sha256: string
   decision: 'approve' | 'reject' | null
   action: DecisionAction
-  /** the record's, afterwards */
+  /** the record's status after the decision */
   status: PackageStatus
   previous_status: PackageStatus
   justification: string
@@ -139,18 +139,18 @@ export interface DecisionsTable {
   resolution_note: string | null
 }
 
-/** What a package provides, its own name included; for the dependency check. */
+/** What a package provides, including its own name; for the dependency check. */
 export interface CapabilitiesTable {
   package_id: number
   distribution: string
   name: string
   version: string | null
-  /** of the package */
+  /** architecture of the package */
   arch: string
   multi_arch: string | null
 }
 
-/** A name that a package needs something by. */
+/** A name in the requirements of a package. */
 export interface DependentsTable {
   package_id: number
   distribution: string
@@ -163,9 +163,9 @@ export interface PendingDeletionsTable {
   kind: 'manifest' | 'file'
   /** manifest: path below `manifests/`; file: sha256 */
   key: string
-  /** failed so far */
+  /** number of failed attempts */
   attempts: Generated<number>
-  /** not tried before */
+  /** time before which it is not tried */
   due_at: Generated<Date>
 }
 
@@ -182,27 +182,27 @@ export interface ArtifactsTable {
   archs: string[]
 }
 
-/** A name or pattern of names that only uploads or one source may bring. */
+/** A name or name pattern that is reserved for uploads or for one source. */
 export interface ReservationsTable {
   id: Generated<number>
   pattern: string
   format: string | null
-  /** null: uploads */
+  /** null: reserved for uploads */
   source_id: number | null
   created_at: Date
   created_by: string
 }
 
-/** What the last check of a distribution found. */
+/** The result of the last check of a distribution. */
 export interface InstallabilityTable {
   distribution: string
-  /** of the distribution, when the check began */
+  /** revision of the distribution when the check began */
   revision: number
   checked_at: Date
   result: Json<InstallabilityResult>
 }
 
-// Rows as they are read. Others are `Selectable<…>` where they are used.
+// Rows as queries return them. Other tables use `Selectable<…>` in place.
 export type PackageRow = Selectable<RecordsView>
 
 /** A stored file without the state of its removal. */

@@ -8,26 +8,26 @@ import type { PackagesTable } from './packages.ts'
 export interface DistributionsTable {
   codename: string
   format: FormatId
-  /** raised by every change of what is offered */
+  /** raised by every change of the offers */
   revision: Generated<number>
-  /** what clients see */
+  /** the revision that clients see */
   published_revision: Generated<number>
   /** directory of the live generation, below `.generations/<format>/<codename>/` */
   generation: string | null
-  /** seconds since 1970; strictly increases, clients ignore an older one */
+  /** seconds since 1970; strictly increases, because clients ignore an older one */
   release_date: Generated<number>
   published_at: Date | null
-  /** which packages were offered before this revision is no longer known */
+  /** the offers of revisions before this one are no longer known */
   history_floor: Generated<number>
   /** finished background indexes (deb Contents, rpm updateinfo) */
   background_indexes: ColumnType<BackgroundIndexRow[], string | undefined, string>
-  /** who removes files from the tree at present, and since when; null when nobody does */
+  /** claim of the process that removes files from the tree, and its beginning; null when no process does */
   cleaning_token: string | null
   cleaning_since: Date | null
-  /** raised by each of these claims: a publish that began before one is not made visible */
+  /** raised by each such claim: a publish that began before a claim is not made visible */
   cleanings: Generated<number>
   initialized_at: Date | null
-  /** as it was declared last */
+  /** the last declared definition */
   definition: Json<Distribution>
   published_count: Generated<number>
   pending_count: Generated<number>
@@ -42,13 +42,13 @@ export interface BackgroundIndexRow {
   sha256: string
   /** of the uncompressed text */
   plain: { sizeBytes: number; sha256: string }
-  /** of the distribution when it was made */
+  /** revision of the distribution when it was made */
   revision: number
-  /** generation of the advisories it was made from, where it was made from any */
+  /** generation of the advisories it was made from, if any */
   advisoryGeneration?: number
 }
 
-/** The rendered index entry of an offer, one row for each stream of its format. It ends and is deleted with it, by triggers. */
+/** The rendered index entry of an offer, one row for each stream of its format. Triggers end and delete it with the offer. */
 export interface OfferEntriesTable {
   package_id: number
   stream: string
@@ -57,19 +57,19 @@ export interface OfferEntriesTable {
   until_revision: Generated<number | null>
 }
 
-/** The same of a package whose entries are long: none of them is in `offer_entries` then. */
+/** The same for a package with long entries: `offer_entries` then has none of them. */
 export interface OfferEntryPiecesTable extends OfferEntriesTable {
   /** from 0 */
   piece: number
 }
 
 /**
- * A file was offered to clients from one revision of a distribution until another. So what is offered, or was at an earlier
- * revision, is a query. Rows are deleted when no kept publication names them.
+ * A file was offered to clients from one revision of a distribution until another. So the offers of the current or an earlier
+ * revision are a query. Rows are deleted when no kept publication names them.
  */
 export interface OffersTable {
   distribution: string
-  /** may be of a record that was deleted since */
+  /** may be the id of a deleted record */
   package_id: number
   /** the revision that first offered it: its place in the index */
   from_revision: number
@@ -83,38 +83,38 @@ export interface OffersTable {
   began_by: OfferCause
   ended_by: OfferCause | null
   ended_at: Date | null
-  /** when its file may leave the tree; null while it must not, and when it has */
+  /** when its file may leave the tree; null before that is allowed, and after it has left */
   unlink_at: Date | null
   /**
-   * whether the bytes stay for the publications that named it; not for a record that was quarantined or rejected since, or
-   * that never was in a publication
+   * whether the bytes stay for the publications that named it; false for a record that was quarantined or rejected since, or
+   * that was never in a publication
    */
   keeps_bytes: Generated<boolean>
 }
 
-/** How a record came in, or what happened to it since. */
+/** How a record arrived, or what happened to it since. */
 export type OfferCause = PackagesTable['import_method'] | StatusEvent | 'restore'
 
-/** What clients saw, and from when. Rows are only added, and deleted when they are older than the history that is kept. */
+/** What clients saw, and from when. Rows are only added, and deleted when they are older than the kept history. */
 export interface PublicationsTable {
   distribution: string
   generation: string
   revision: number
-  /** of its Release, in seconds since 1970 */
+  /** date of its Release, in seconds since 1970 */
   release_date: number
   published_at: Date
-  /** why packages entered and left since the publication before; without any, why it was published nevertheless */
+  /** why packages entered and left since the previous publication; if none did, why it was published anyway */
   causes: string[]
 }
 
-/** A generation that clients may still be reading: it was live until then. */
+/** A generation that was live until this time: clients may still be reading it. */
 export interface SupersededGenerationsTable {
   distribution: string
   generation: string
   superseded_at: Date
 }
 
-/** A key of a source that signed packages which were taken in: clients get it with ours. */
+/** A key of a source that signed imported packages: clients get it together with ours. */
 export interface PackageKeysTable {
   fingerprint: string
   armored: string

@@ -32,7 +32,7 @@ export interface JobTicksTable {
 export interface TasksTable {
   id: Generated<number>
   kind: string
-  /** what it is about, e.g. a codename; empty when the kind needs none */
+  /** its subject, e.g. a codename; empty when the kind needs none */
   key: string
   arguments: Json<JsonObject>
   state: TaskState
@@ -41,14 +41,14 @@ export interface TasksTable {
   /** who runs it: the id of a process and a token of this run, separated by a slash */
   holder: string | null
   heartbeat_at: Date | null
-  /** times it was claimed and not given back by a shutdown */
+  /** number of claims that a shutdown did not give back */
   attempts: Generated<number>
   /** lines written so far; only the last ones are kept */
   line_count: Generated<number>
   created_at: Date
   created_by: string
   request_id: string | null
-  /** the first claim */
+  /** time of the first claim */
   started_at: Date | null
   finished_at: Date | null
   result: JsonOrNull<JsonObject>
