@@ -16,7 +16,7 @@ import type { ImportRequested, RequestedResult } from './import-requested.ts'
 export const IMPORT_BULK = 'import_bulk'
 /** Requests in one statement. */
 const BATCH = 500
-/** Results that are stored together; those of one publish come at the same time. */
+/** Results stored in one batch; the results of one publish come at the same time. */
 const STORED_TOGETHER = 100
 /** Failed packages that get a log line of their own. */
 const MOST_NAMED = 100
@@ -30,7 +30,7 @@ interface Arguments {
   by: string
   ip: string | null
   request_id: string | null
-  /** of the token that asked for it; not there in tasks of builds before */
+  /** of the token that asked for it; absent in tasks of older builds */
   scopes?: Scopes | null
 }
 
@@ -47,7 +47,7 @@ interface Numbered extends PackageRequest {
 
 /**
  * The request for a task, and what stores its packages in the same transaction.
- * @param key no other bulk import has it
+ * @param key unique among bulk imports
  * @throws Problem('unknown_distribution', 'distribution_inactive')
  */
 export function bulkRequest(

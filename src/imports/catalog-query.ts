@@ -20,7 +20,7 @@ export interface CatalogSearch {
   distribution?: string | undefined
 }
 
-/** A file under one name and version, which one or several sources offer. What a source says of it is what the first one says. */
+/** A file under one name and version, which one or several sources offer. Its other fields are from the first source. */
 export interface FoundPackage {
   name: string
   version: string
@@ -47,9 +47,9 @@ export interface FoundSource {
 }
 
 /**
- * Packages with those words in their names, and those that provide exactly that name. The same name comes first, then what
- * provides it, then names that begin with the first word, then the others. `total` is exact and counts the packages of each
- * source; in `results`, several of them can be one. `sources` are all that were searched.
+ * Packages with those words in their names, and those that provide exactly that name. Packages of exactly that name are first,
+ * then those that provide it, then names that begin with the first word, then the others. `total` is exact and counts the
+ * packages of each source; one entry of `results` can be several of them. `sources` are all that were searched.
  */
 export async function searchCatalog(
   db: Db,
@@ -97,7 +97,7 @@ async function findProviders(
   return { total: rows[0]?.total ?? 0, first: rows }
 }
 
-/** The packages of names, in the order of these. */
+/** The packages with these names, in the order of the names. */
 async function packagesOf(db: Db, names: readonly FoundName[], ids: number[], limit: number): Promise<FoundPackage[]> {
   if (names.length === 0) return []
   const { rows } = await sql<FoundPackage>`with lines as (
@@ -109,7 +109,7 @@ async function packagesOf(db: Db, names: readonly FoundName[], ids: number[], li
   return rows
 }
 
-/** Sources whose files differ under one version stay apart: which one is imported matters then. */
+/** Different files under one version are separate results: which one is imported matters then. */
 const FILE = sql`c.arch, s.type, c.digest_algorithm, c.digest`
 const SAME_FILE = sql`array_agg(c.source_id order by c.source_id, c.path) as ids,
   (array_agg(c.path order by c.source_id, c.path))[1] as path`

@@ -1,4 +1,4 @@
-// The packages that upstream repositories offer: replaced as a whole by a sync, in one transaction, by difference.
+// The packages that upstream repositories offer. A sync replaces all of them in one transaction and writes only differences.
 import { sql, type RawBuilder } from 'kysely'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
@@ -11,12 +11,12 @@ const COLUMNS = sql`source_id, path, fingerprint, name, version, arch, size_byte
   source_package, source_version, requirements, provides`
 
 export interface Replacement {
-  /** Digests of the runs of records that the last sync of the source brought. */
+  /** Digests of the runs of records that the last sync of the source read. */
   known(): Promise<string[]>
-  /** Adds packages to what will take the place of the catalog. Of two with one path the first stays. */
+  /** Adds packages to the next catalog. Of two with the same path the first stays. */
   add(batch: Pick<CatalogBatch, 'runs' | 'lines'>): Promise<void>
   /**
-   * Makes what was added the catalog of the source; only rows that differ are written.
+   * Makes the added packages the catalog of the source; only rows that differ are written.
    * @param within runs in the same transaction
    */
   commit(within: (tx: Db, counts: Counts) => Promise<void>): Promise<Counts & { changed: number }>
@@ -25,11 +25,11 @@ export interface Replacement {
 export interface Counts {
   /** packages that the source has */
   total: number
-  /** records of its indexes that are no packages this service takes */
+  /** records of its indexes that this service does not take as packages */
   leftOut: number
 }
 
-/** Begins to replace the catalog of a source. What an interrupted replacement added is dropped. */
+/** Begins to replace the catalog of a source. Drops what an interrupted replacement added. */
 export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promise<Replacement> {
   await dropIncoming(db, sourceId)
   const sizes = createSizes()
@@ -63,7 +63,7 @@ export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promi
 
 /**
  * Begins the first catalog of a source. Its rows are written once, where they stay: readers leave out sources that were never
- * synced. With a replacement, the transaction that copies 63,000 rows holds the embedded database for 3 to 6 s.
+ * synced. A replacement would copy 63,000 rows in a transaction that holds the embedded database for 3 to 6 s.
  */
 export async function firstCatalog(db: Db, sourceId: number, now: Date): Promise<Replacement> {
   await dropFirst(db, sourceId)
@@ -105,12 +105,12 @@ export async function dropFirst(db: Db, sourceId: number): Promise<void> {
   await db.deleteFrom('catalog_runs').where('source_id', '=', sourceId).execute()
 }
 
-/** Searches read new entries of a GIN index one by one until they are sorted in: 40 ms for each search of 200,000 rows. */
+/** Sorts new entries into the GIN index. Searches read unsorted ones one by one: 40 ms for each search of 200,000 rows. */
 async function sortProvides(db: Db): Promise<void> {
   await sql`select gin_clean_pending_list('catalog_provides')`.execute(db)
 }
 
-/** Records of all runs. A run that several indexes have counts once, as its packages do. */
+/** Counts the records of all runs. A run that several indexes have counts once, as its packages do. */
 function createSizes() {
   const sizes = new Map<string, number>()
   return {
@@ -163,8 +163,8 @@ async function replacePackages(tx: Db, sourceId: number, now: Date): Promise<num
 }
 
 /**
- * An index that says two things of one path has packages that are not in the catalog. When the other one leaves, they must
- * be: the next sync reads everything.
+ * If an index has two different records for one path, only one of them is in the catalog. When that one leaves the index, the
+ * other must be in the catalog: this makes the next sync read everything.
  */
 async function forgetAmbiguous(tx: Db, sourceId: number, count: number): Promise<void> {
   const { rows } = await sql<{ n: number }>`select count(distinct fingerprint)::int as n

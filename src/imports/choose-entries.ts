@@ -23,7 +23,7 @@ export interface Choice<R> {
 }
 
 /**
- * The entry of each request, in their order. A Problem stands for one that cannot be chosen: 'not_found' (the source or
+ * The entry of each request, in their order. A request without an entry gets a Problem: 'not_found' (the source or
  * the package), 'index_empty' (a source that was never synced).
  */
 export async function chooseEntries<R extends PackageRequest>(

@@ -6,7 +6,7 @@ import { removeFile } from '../kernel/files.ts'
 import type { CatalogRow, SourceRow } from '../store/tables.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
-/** An entry of a catalog, and where it is from. */
+/** An entry of a catalog, and its source. */
 export interface Listed {
   source: SourceRow
   entry: CatalogRow
@@ -22,7 +22,7 @@ export function listingOf({ source, entry }: Listed): Listing {
 /**
  * The entry as a source of the intake. It is fetched when the intake asks for it.
  * @param newPath a new path in staging
- * @throws (when it is delivered) Problem('upstream_error'), also for other bytes than listed
+ * @throws (on delivery) Problem('upstream_error'), also when the bytes differ from those listed
  */
 export function sourceOf(
   listed: Listed,
@@ -52,7 +52,7 @@ export function sourceOf(
   }
 }
 
-/** The caller declared no digest: the upstream serves other bytes than it lists. */
+/** The digest is from the catalog, not from a caller: the upstream serves other bytes than it lists. */
 function otherBytes(error: unknown): never {
   if (!isProblem(error, 'checksum_mismatch')) throw error
   throw new Problem('upstream_error', error.detail, { ...error.extra, reason: 'checksum_mismatch' })

@@ -19,8 +19,8 @@ export interface FixAvailable {
 const MOST_OFFERED = 1000
 
 /**
- * The findings, those that the newest version in a source of the distribution fixes with `fix_available`. Findings of
- * components inside the package are left as they are: only their own package says which version has the fix.
+ * The findings; those that the newest version in a source of the distribution fixes get `fix_available`. Findings of
+ * components inside the package stay unchanged: they name fixed versions of the component, not of the package.
  */
 export async function withFixesAvailable(
   db: Db,

@@ -29,7 +29,7 @@ export async function followSync(
     if (signal.reason instanceof TaskCancelled) await cancelQuietly(tasks, id)
     signal.throwIfAborted()
     if (value) return value
-    // The service is stopping; the task that waits is told so in a moment.
+    // The service is stopping; the waiting task's signal aborts in a moment.
     await once(signal, 'abort')
     throw signal.reason
   }

@@ -58,7 +58,7 @@ export interface GroupDeps {
   deleteIds: DeleteIds
 }
 
-/** Deletes every record of a group; its key is the name of the group. Continues after a crash, for what is gone is gone. */
+/** Deletes every record of a group; its key is the group's name. Continues after a crash: deleted records are not listed. */
 export function groupDeleteKind({ db, audit, deleteIds }: GroupDeps): TaskKind {
   return {
     kind: GROUP_DELETE,

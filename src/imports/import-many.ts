@@ -1,4 +1,4 @@
-// Imports many packages of catalogs into one distribution: downloaded a few at a time, then the way in of an upload.
+// Imports many packages of catalogs into one distribution: downloads a few at a time, then accepts them as uploads are.
 import type { Origin } from '../domain/audit.ts'
 import type { Policy } from '../domain/decide.ts'
 import { noOutcomes, type ImportOutcome } from '../domain/import-outcome.ts'
@@ -28,7 +28,7 @@ import { upstreamOf } from './source-view.ts'
 
 /** Transfers from one source at the same time. */
 const PER_SOURCE = 8
-/** Packages that are looked up in the distribution together. */
+/** Packages that are looked up in the distribution in one query. */
 const LOOKED_UP = 200
 
 export type Wanted = Listed
@@ -56,7 +56,7 @@ export interface ImportedPackage {
   size_bytes: number
   /** status of the record; null after an error */
   record_status: PackageStatus | null
-  /** of an error, and of what was not stored again */
+  /** of an error, or why the package was not stored again */
   code: string | null
   /** one sentence */
   detail: string | null
@@ -65,11 +65,11 @@ export interface ImportedPackage {
 export type ImportTally = Record<ImportOutcome, number>
 
 /**
- * Returns when each package is published, held or refused. One that fails does not stop the others, and `onResult` learns
- * of it. Calls of `onResult` do not overlap. At the end, missing dependencies that arrived later are checked again. After a
- * crash, ask again for what had no result: packages that are there by then are skipped.
- * @param onResult is also given the element of `wanted` that it is about
- * @param signal stops the downloads; what was received by then is published
+ * Returns when each package is published, held or refused. A failure does not stop the other packages; `onResult` receives
+ * it. Calls of `onResult` do not overlap. At the end, missing dependencies that arrived later are checked again. After a
+ * crash, request the packages without a result again: those that are there by then are skipped.
+ * @param onResult also receives the element of `wanted` that the result is about
+ * @param signal stops the downloads; packages received by then are published
  * @throws Problem('unknown_distribution', 'distribution_inactive'), the signal's reason, and what `wanted` or `onResult` throw
  */
 export type ImportMany = <W extends Wanted>(
@@ -90,7 +90,7 @@ export interface ImportManyDeps {
   settings(): Policy
   /** a new path in staging */
   newPath(): string
-  /** of a failure that is a bug, not a Problem */
+  /** called for a failure that is a bug, not a Problem */
   onError(error: unknown): void
 }
 
@@ -153,7 +153,7 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
       const { entry } = one
       begun.delete(end.index)
       if ('result' in end) await report(ended(entry, end.result), one)
-      // A transfer that was stopped is no result: it is repeated when the work continues.
+      // A stopped transfer has no result: it is repeated when the work continues.
       else if (!signal?.aborted || isProblem(end.error)) {
         if (!isProblem(end.error)) deps.onError(end.error)
         await report(failed(entry, end.error, codename), one)
@@ -216,7 +216,7 @@ const about = ({ source_id, name, version, arch, size_bytes }: CatalogRow) => ({
   ...{ source_id, package: name, version, arch, size_bytes },
 })
 
-/** Bytes that were rejected are not there: nobody can install them. */
+/** Rejected bytes count as blocked, not as present: nobody can install them. */
 const alreadyThere = (entry: CatalogRow, status: PackageStatus, codename: string): ImportedPackage => ({
   ...about(entry),
   status: status === 'rejected' ? 'blocked' : 'skipped',

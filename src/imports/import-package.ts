@@ -1,4 +1,4 @@
-// Imports one package of a source: fetched, its digest verified, then the same way in as an upload.
+// Imports one package of a source: fetches it, verifies its digest, then accepts it as an upload is accepted.
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
@@ -22,9 +22,9 @@ export interface ImportRequest {
   package: string
   version: string
   arch: string
-  /** codename that takes it */
+  /** codename of the distribution that takes it */
   distribution: string
-  /** also what it needs and the distribution does not have */
+  /** also imports what it needs and the distribution does not have */
   with_dependencies?: boolean | undefined
 }
 
@@ -41,7 +41,7 @@ export interface ImportDeps {
 
 /**
  * @throws Problem('not_found') when the source or the package is unknown, 'index_empty' when it was never synced,
- * 'upstream_error', also for other bytes than listed, and what the intake throws
+ * 'upstream_error', also when the bytes differ from those listed, and what the intake throws
  */
 export type ImportPackage = (
   request: ImportRequest,
@@ -56,7 +56,7 @@ export function createImportPackage(deps: ImportDeps): ImportPackage {
     const { package: name, version, arch } = request
     const entry = await catalogEntry(deps.db, source.id, { name, version, arch })
     if (!entry) throw new Problem('not_found', `${source.name} does not offer ${name} ${version} (${arch})`)
-    // Before anything is fetched; the intake asks again with the facts of the file.
+    // Checked before anything is fetched; the intake checks again with the facts of the file.
     const offered = deps.registry.find(request.distribution)
     const reserved =
       offered && reservedProblem(await reservationsOf(deps.db, offered.format.id), offered.format, entry, source.id)
@@ -65,7 +65,7 @@ export function createImportPackage(deps: ImportDeps): ImportPackage {
         ? await importDependencies(deps, { source, entry }, request.distribution, caller, origin)
         : []
     const open = async () => {
-      // From within the intake, which audits it.
+      // Thrown inside the intake, which audits it.
       if (reserved) throw reserved
       return deps.upstreams.open(upstreamOf(source))
     }
@@ -82,7 +82,7 @@ export function createImportPackage(deps: ImportDeps): ImportPackage {
 /** Sentences about dependencies in one answer. */
 const MOST_WARNINGS = 20
 
-/** What an import says when it did not bring all that the package needs: by itself its step looks at direct needs only. */
+/** Adds the dependencies that were not published to the answer: the gate's step checks direct requirements only. */
 function withWithheld(result: IntakeResult, dependencies: readonly ImportedPackage[]): IntakeResult {
   const withheld = dependencies.filter(({ record_status }) => record_status !== 'published')
   if (withheld.length === 0) return result
@@ -109,7 +109,7 @@ function sentenceOf({ package: name, version, arch, record_status: status, detai
   return `${subject} is ${status === 'pending_review' ? 'held for review' : status}`
 }
 
-/** Before the package itself, so that its dependency check finds them. */
+/** Runs before the package itself is imported, so that its dependency check finds them. */
 async function importDependencies(
   { db, importMany, registry }: ImportDeps,
   root: Wanted,

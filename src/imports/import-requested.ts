@@ -1,4 +1,4 @@
-// Imports packages that people name: finds them in the catalogs, with their dependencies when asked, and brings them in.
+// Imports packages that people name: finds them in the catalogs, on request with their dependencies, and imports them.
 import type { Problem } from '../domain/problem.ts'
 import type { Offered } from '../formats/format.ts'
 import { openDistribution, type FormatRegistry } from '../packages/identify.ts'
@@ -12,7 +12,7 @@ import type { ImportedPackage, ImportMany, ImportManyMeta, ImportTally, Wanted }
 import { resolve } from './resolve.ts'
 import { resolveIo, sourcesFor } from './resolve-query.ts'
 
-/** Requests that are looked up together. */
+/** Requests that are looked up at a time. */
 const LOOKED_UP = 100
 
 export interface RequestedResult<R> extends ImportedPackage {
@@ -21,7 +21,7 @@ export interface RequestedResult<R> extends ImportedPackage {
 }
 
 export interface RequestedOptions {
-  /** also what they need and the distribution does not have, from any synced source */
+  /** also imports what they need and the distribution does not have, from any synced source */
   withDependencies?: boolean
   signal?: AbortSignal
 }
@@ -87,13 +87,13 @@ export function createImportRequested({ db, registry, importMany }: ImportReques
   }
 }
 
-/** What a package needs is not brought in when the package itself will be refused. */
+/** Without the packages that will be refused: their dependencies need not be imported. */
 async function unreserved<W extends Wanted>(db: Db, { format }: Offered, wanted: readonly W[]): Promise<W[]> {
   const reservations = await reservationsOf(db, format.id)
   return wanted.filter(({ source, entry }) => !reservedProblem(reservations, format, entry, source.id))
 }
 
-/** What the packages need besides each other, deepest first. @param done names of entries to leave out; these are added */
+/** What the packages need besides each other, deepest first. @param done keys of entries to leave out; new ones are added */
 export async function neededBy(
   db: Db,
   target: Offered,

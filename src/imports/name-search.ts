@@ -1,4 +1,4 @@
-// The names in catalogs that have some parts in common, found in the packed lists of names.
+// Finds the names in catalogs that contain given words, in the packed lists of names.
 import { sql } from 'kysely'
 import type { Db } from '../store/db.ts'
 
@@ -12,9 +12,9 @@ export interface FoundName {
 export const wordsOf = (text: string) => [...new Set(text.toLowerCase().split(/\s+/).filter(Boolean))]
 
 /**
- * The first names that have all of the words, and how many packages have such names. A name that is the only word comes first,
- * then those that begin with the first word, then the others, in their order. The database reads 1,000 rows for 200,000 names
- * and returns those with the words; lines are found here, because SQL takes 100 ms to divide all of them and this 10.
+ * The first names that have all of the words, and how many packages have such names. A name that equals the only word
+ * is first, then names that begin with the first word, then the others, in their order. The database reads 1,000 rows for
+ * 200,000 names and returns those with the words; this process finds the lines, in 10 ms, because SQL takes 100 ms to split them.
  * @param words in lower case, at least one, without white space
  */
 export async function findNames(
@@ -32,7 +32,7 @@ export async function findNames(
   let total = 0
   const first = keepFirst(limit)
   for (const { names } of lists) {
-    /** The lines are in order: when one of a rank comes too late to be kept, all later ones of that rank do. */
+    /** Lines are in order: if one of a rank is too late to be kept, so are all later ones of that rank. */
     const isOver = [false, false, false]
     for (const { rank, line, packages } of linesWith(names, words)) {
       total += packages
@@ -44,10 +44,10 @@ export async function findNames(
   return { total, first: first.sorted() }
 }
 
-/** Of a name: it is the only word, begins with the first one, or has it elsewhere. */
+/** How a name matches: it equals the only word, begins with the first word, or has it elsewhere. */
 type Rank = 0 | 1 | 2
 
-/** Lines are found by the longest word, which the fewest have. */
+/** Finds lines by the longest word, because the fewest lines have it. */
 function* linesWith(
   list: string,
   words: readonly string[],
@@ -63,7 +63,7 @@ function* linesWith(
     const line = () => list.slice(begin, end)
     const tab = isPlain ? -1 : list.indexOf('\t', begin)
     const isLong = tab >= 0 && tab < end
-    // The name as it is, after the one in lower case, has the text too.
+    // The match is in the original name, which follows the lower-case one: the line was found already.
     if (isLong && tab < at) continue
     const nameEnd = isLong ? tab : end
     if (others.length > 0) {
@@ -79,7 +79,7 @@ interface Ranked extends FoundName {
   rank: Rank
 }
 
-/** Keeps the first names of many that come in any order, and once for each source. */
+/** Keeps the first of many names, which come in any order and once for each source. */
 function keepFirst(limit: number) {
   let kept: Ranked[] = []
   let last: Ranked | undefined

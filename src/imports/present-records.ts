@@ -1,4 +1,4 @@
-// Which packages of a catalog a distribution has already.
+// Which packages of a catalog a distribution already has.
 import { sql } from 'kysely'
 import type { PackageStatus } from '../domain/status.ts'
 import type { Offered } from '../formats/format.ts'
@@ -8,7 +8,7 @@ import type { CatalogRow } from '../store/tables.ts'
 export interface PresentRecord {
   status: PackageStatus
   sha256: string
-  /** whether its bytes are those that the catalog lists; true where the digest of the catalog cannot tell */
+  /** whether its bytes are those that the catalog lists; true if the catalog's digest cannot be compared */
   isSame: boolean
 }
 
@@ -45,7 +45,7 @@ export async function presentRecords<T extends { entry: Entry }>(
     const { digest_algorithm: algorithm, digest } = one.entry
     const same: Record<typeof algorithm, () => boolean> = {
       sha256: () => digest === sha256 || digest === received_sha256,
-      // A package that was signed here has another SHA-512 than it came with.
+      // The SHA-512 of a package that was signed here differs from the one it arrived with.
       sha512: () => digest === sha512 || sha256 !== received_sha256,
       sha384: () => true,
       'control-sha1': () => format.catalog.recordDigest?.(record) === digest,

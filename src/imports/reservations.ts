@@ -1,4 +1,4 @@
-// Reserves package names for uploads or for one import source. A change concerns packages that arrive later.
+// Reserves package names for uploads or for one import source. A change affects only packages that arrive later.
 import type { Origin } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { invalidField, Problem } from '../domain/problem.ts'

@@ -34,7 +34,7 @@ export async function sourcesFor(
 
 /**
  * @param sources catalogs that are searched
- * @param mirrored source whose mirror asks: what it brought before is replaceable
+ * @param mirrored the source of the calling mirror: packages that it imported before are replaceable
  */
 export function resolveIo(
   db: Db,

@@ -17,7 +17,7 @@ export type Candidate = Pick<
 /** What is published under a name, and by which package. */
 export interface PublishedOffer extends Offer {
   package: string
-  /** a package of the catalogs that meets the requirement takes its place */
+  /** a package of the catalogs that meets the requirement is chosen instead */
   replaceable?: boolean
 }
 
@@ -31,7 +31,7 @@ export interface ResolveIo<C extends Candidate> {
 /** A package that has to be imported. */
 export interface Needed<C extends Candidate> {
   candidate: C
-  /** name of the package that needs it first; null for one that was asked for */
+  /** name of the first package that needs it; null for a requested package */
   neededBy: string | null
 }
 
@@ -45,19 +45,19 @@ export interface Met {
 }
 
 export interface Resolution<C extends Candidate> {
-  /** those that were asked for first, then breadth-first: what a package needs comes after it */
+  /** requested packages first, then breadth-first: dependencies come after the package that needs them */
   needed: Needed<C>[]
   met: Met[]
   /** requirements that neither the distribution nor a catalog meets */
   missing: { text: string; neededBy: string }[]
-  /** whether the closure has more packages than are followed */
+  /** whether the closure has more than `MOST_PACKAGES` */
   isCut: boolean
 }
 
 /**
- * Follows requirements level by level, with two queries for each level. Of a requirement's alternatives the first that
- * can be met is taken; of the packages that meet it one of that name before those that provide it, then the newest.
- * Conflicts are not looked at.
+ * Follows requirements level by level, with two queries for each level. Takes the first of a requirement's alternatives that
+ * can be met. Of the packages that meet it, one of that name is preferred to those that provide it, then the newest.
+ * Ignores conflicts.
  */
 export async function resolve<C extends Candidate>(
   roots: readonly C[],
@@ -93,7 +93,7 @@ export async function resolve<C extends Candidate>(
     )
     const next: C[] = []
     for (const { node, reach, requirement } of wanted) {
-      // Another requirement of this level may have brought what meets it.
+      // A package chosen for another requirement of this level may meet it.
       if (isMetBy(chosen.offers, requirement, versions, reach)) continue
       const candidate = bestFor(requirement, reach)
       if (candidate) next.push(choose(candidate, node.name))
@@ -183,7 +183,7 @@ async function load<T>(
   for (const name of unknown) known.set(name, found.get(name) ?? [])
 }
 
-/** The rows under each of these names that they have or provide. */
+/** By each of these names, the rows that have or provide it. */
 export function byName<C extends Candidate>(rows: readonly C[], names: readonly string[]): Map<string, C[]> {
   const wanted = new Set(names)
   const found = new Map<string, C[]>()

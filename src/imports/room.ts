@@ -1,4 +1,4 @@
-// The disk space that work in the background leaves free: `mirror.min_free_disk_gb`.
+// The disk space that background work leaves free: `mirror.min_free_disk_gb`.
 import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 

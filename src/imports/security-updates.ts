@@ -1,5 +1,5 @@
-// Which packages that clients are offered have a newer version in a security source: found after each sync of such a
-// source, and when its distribution changed since.
+// Which offered packages have a newer version in a security source. Compared after each sync of such a source, and again when
+// its distribution has changed since.
 import { sql } from 'kysely'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
@@ -38,8 +38,8 @@ export async function findSecurityUpdates(
 }
 
 /**
- * Compares what distributions offer since security sources were compared with them: imports, promotions and decisions
- * after a sync. Asked before the updates are shown, so it costs nothing when nothing changed.
+ * Compares what changed in distributions since they were last compared with their security sources: imports, promotions and
+ * decisions after a sync. Called before the updates are shown; costs nothing when nothing changed.
  */
 export async function followDistributions(db: Db, formats: readonly PackageFormat[], now: Date): Promise<void> {
   const behind = await db
@@ -54,7 +54,7 @@ export async function followDistributions(db: Db, formats: readonly PackageForma
   for (const { compared_revision: since, revision, history_floor: floor, ...source } of behind) {
     const format = formats.find((one) => one.repoFormat === source.type)
     if (!format) continue
-    // History that was deleted, or a database that was restored: what changed since is not known.
+    // History was deleted, or the database was restored: what changed since is unknown.
     if (since === null || since < floor || since > revision) await findSecurityUpdates(db, source, format, now)
     else {
       const changed = (after: string) => changedNames(db, source, since, after)
@@ -74,7 +74,7 @@ async function stateOf(db: Db, { target }: Compared): Promise<{ revision: number
   return (await row.executeTakeFirst()) ?? { revision: null }
 }
 
-/** Pages of names, each after the last name of the one before. */
+/** Pages of names; each starts after the last name of the previous page. */
 async function* inTurn(page: (after: string) => Promise<string[]>): AsyncGenerator<string[], void> {
   for (let after: string | undefined = ''; after !== undefined;) {
     const names = await page(after)
@@ -127,7 +127,7 @@ async function pairsOf(db: Db, { id, target }: Compared, names: readonly string[
   return rows
 }
 
-/** The newest own version of each package, where the newest one that is offered is newer. */
+/** The newest own version of each package, if the source's newest version is newer. */
 function newerOf(pairs: readonly Pair[], compare: (a: string, b: string) => number): Pair[] {
   const best = new Map<string, Pair>()
   for (const pair of pairs) {

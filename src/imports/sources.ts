@@ -18,7 +18,7 @@ import { lacksKey, upstreamOf } from './source-view.ts'
 /** The kind of the task that reads the catalog of a source; its key is the id. */
 export const SYNC = 'sync'
 
-/** What people say of a source. */
+/** The fields of a source that people set. */
 export interface SourceFields {
   name?: string | undefined
   url?: string | undefined
@@ -37,7 +37,7 @@ export interface SourceFields {
 
 export interface Sources {
   all(): Promise<SourceRow[]>
-  /** Whether a source takes part in runs of several: it is enabled, in the settings too, and its format is served. */
+  /** Whether runs of several sources include it: it is enabled, in the settings too, and its format is served. */
   isEnabled(source: SourceRow): boolean
   /** @param id number or key @throws Problem('not_found') */
   find(id: string): Promise<SourceRow>
@@ -46,7 +46,7 @@ export interface Sources {
     by: Caller,
     origin: Origin,
   ): Promise<SourceRow>
-  /** Changes what is given. Another address, key or selection makes the next sync read everything again. */
+  /** Changes the given fields. After another address, key or selection, the next sync reads everything again. */
   change(id: string, fields: SourceFields, by: Caller, origin: Origin): Promise<SourceRow>
   /** Deletes a source and its catalog; packages that were imported stay. @throws Problem('built_in_source') */
   remove(id: string, by: Caller, origin: Origin): Promise<SourceRow>
@@ -167,10 +167,10 @@ export function createSources(deps: SourceDeps): Sources {
   }
 }
 
-/** A person takes an index that is no longer signed: it counts as never signed, so its packages must be (`packages/fit`). */
+/** A person accepts an unsigned index: it counts as never signed, so its packages must be signed (`packages/fit`). */
 const trustedAnew = ({ allow_unsigned: isAllowed }: SourceFields) => (isAllowed === true ? { signed_by: [] } : {})
 
-/** A sync whose processes all died could not record its end: its source is `syncing`, and no task is. */
+/** A sync whose processes all died could not record its end: its source is `syncing`, but no such task is open. */
 async function withoutDeadSyncs(db: Db, rows: SourceRow[]): Promise<SourceRow[]> {
   if (!rows.some(({ status }) => status === 'syncing')) return rows
   const open = new Set((await openTasks(db, SYNC)).map(({ key }) => key))
@@ -205,14 +205,14 @@ function checkTarget(registry: FormatRegistry, type: string, codename: string | 
     throw invalidField('target', `must be a distribution that takes ${type} packages`)
 }
 
-/** With another distribution nothing was compared yet. */
+/** Another distribution has not been compared yet. */
 const comparedAnew = ({ target }: SourceFields) => (target === undefined ? {} : { compared_revision: null })
 
 const architecturesIn = ({ arch, architectures }: SourceFields) => architectures ?? (arch ? [arch] : undefined)
 const keysOf = (key: string | null | undefined) => (key ? [{ name: null, text: key }] : [])
 
 /**
- * Fails early for what no sync could read.
+ * Fails early for a source that no sync could read.
  * @throws Problem('validation_error', 'forbidden_target')
  */
 async function checkReadable(

@@ -38,8 +38,8 @@ export interface SyncRunDeps {
 }
 
 /**
- * One run at a time. A source that cannot be read does not keep the others from being read. Cancelling it cancels the sync
- * of the source that is being read.
+ * One run at a time. A source that cannot be read does not stop the others. Cancelling the run cancels the sync of the source
+ * that is being read.
  */
 export function syncRunKind(deps: SyncRunDeps): TaskKind {
   return {

@@ -8,7 +8,7 @@ import type { Sources } from './sources.ts'
 import { SYNC_RUN, type JobProgress, type SyncRunArguments } from './sync-run.ts'
 
 export interface SyncRunRequest {
-  /** numbers or keys; these are read although they may be disabled */
+  /** numbers or keys; these are read even if they are disabled */
   sourceIds?: readonly string[] | undefined
   /** type of the sources; all without it */
   type?: string | undefined

@@ -1,4 +1,4 @@
-// Reads the catalog of a source, as a task: verified, by difference, and swapped in one transaction.
+// Reads the catalog of a source, as a task: verifies it, writes only differences, and replaces it in one transaction.
 import { sql } from 'kysely'
 import { otherPackages, sentenceOf, type NotCarried } from '../domain/not-carried.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
@@ -18,7 +18,7 @@ import { SYNC, type Sources } from './sources.ts'
 
 /** Packages between two lines of progress. */
 const LINE_EVERY = 5000
-/** Unreadable packages that are named. */
+/** Unreadable packages that log lines name. */
 const MOST_NAMED = 20
 
 export interface SyncDeps {
@@ -140,12 +140,12 @@ async function sync(
   }
 }
 
-/** What the sync before saw, while its packages are there. */
+/** What the previous sync saw, if its packages are still there. */
 function seenOf({ last_sync, seen, signed_by }: SourceRow): SeenState | null {
   return last_sync && seen ? { ...(seen as unknown as SeenState), signed: signed_by.length > 0 } : null
 }
 
-/** What the target of the source takes none of: i686 beside x86_64, say. */
+/** Architectures of the source that its target does not take, for example i686 beside x86_64. */
 async function otherArchs(db: Db, { id, target }: SourceRow, registry: SyncDeps['registry']): Promise<NotCarried[]> {
   const offered = target === null ? null : registry.find(target)
   if (!offered) return []

@@ -1,4 +1,4 @@
-// Stores the built-in sources at start: new ones are added, and those that nobody changed follow this version.
+// Stores the built-in sources at start: new ones are added, and those that nobody changed are updated to this version.
 import { sql, type Insertable } from 'kysely'
 import { BUILT_IN_SOURCES, BUILT_IN_SOURCE_KEYS, type BuiltInSourceKey } from '../../domain/sources.ts'
 import type { Offered } from '../../formats/format.ts'

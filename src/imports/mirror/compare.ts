@@ -1,4 +1,4 @@
-// What a mirror lacks: selected packages beside the records of the distribution that takes them.
+// Compares selected packages with the records of the distribution that takes them: which of them the mirror lacks.
 import { sql } from 'kysely'
 import type { Offered } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'

@@ -14,7 +14,7 @@ import { COUNTED, cursorOf, doneCount, rangesLeft, type MirrorProgress, type Pla
 
 /** Results between two saves of the cursor. */
 const SAVE_EVERY = 20
-/** Failed packages that the lines name. */
+/** Failed packages that log lines name. */
 const MOST_NAMED = 50
 
 export interface ImportMissingDeps {
@@ -49,7 +49,7 @@ export async function importMissing(
   const limits = createRunLimits(deps, { elapsedMs: progress.elapsed_ms, packages: limit })
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), Math.max(0, limits.remainingMs()))
-  /** packages that were begun and have no result, in the order of their names */
+  /** packages whose import has begun and has no result yet, in the order of their names */
   const underWay = new Map<Wanted, { bytes: number; before: Place }>()
   /** where the search for missing packages is */
   let reached: Place = progress.place

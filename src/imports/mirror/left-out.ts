@@ -1,4 +1,4 @@
-// What a selection names and no run brings: the plan and the lines of a run say so.
+// What a selection names and no run imports: the plan and the log lines of a run report it.
 import { sql } from 'kysely'
 import { archsOf } from '../../formats/architectures.ts'
 import type { Db } from '../../store/db.ts'
@@ -12,7 +12,7 @@ export interface LeftOut {
   count: number
 }
 
-/** Architectures that are named; a repository has a dozen. */
+/** Architectures that are listed; a repository has a dozen. */
 const MOST_ARCHITECTURES = 20
 
 export interface Unmatched {
@@ -21,10 +21,10 @@ export interface Unmatched {
   names: string[]
 }
 
-/** Names and patterns that are named. */
+/** Names and patterns that are listed. */
 const MOST_NAMES = 200
 
-/** A name that is misspelt brings nothing, for ever. */
+/** Finds misspelt names, which would never bring a package. */
 export async function unmatched(
   db: Db,
   { source, selection }: Pick<Mirror, 'source' | 'selection'>,
@@ -40,7 +40,7 @@ export async function unmatched(
   return { total: rows.length, names: rows.slice(0, MOST_NAMES).map(({ asked }) => asked) }
 }
 
-/** Counts packages by why their format refuses them, for the time of one reading of the selection. */
+/** Counts packages by the reason why their format refuses them, during one reading of the selection. */
 export function createRefusedCount(): { note(why: string): void; list(): LeftOut[] } {
   const counts = new Map<string, number>()
   return {

@@ -5,7 +5,7 @@ import { GIB } from '../room.ts'
 
 const MINUTE_MS = 60_000
 
-/** Why a run did not do all that it should; the names of the settings, and of the selection. */
+/** Why a run ended early: the name of a setting, or of a key of the selection. */
 export type StopReason = 'max_packages_per_run' | 'max_runtime_minutes' | 'min_free_disk_gb' | 'remove_at_most_percent'
 
 export interface RunLimits {

@@ -1,4 +1,4 @@
-// Who changes what is mirrored, when two people do.
+// What happens when two people change a mirror at the same time.
 import { sql } from 'kysely'
 import Value from 'typebox/value'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -38,7 +38,7 @@ export interface Mirrors {
   /** The mirror as `put` would store it. @throws as `put` */
   preview(id: string, fields: MirrorFields): Promise<Mirror>
   /**
-   * @param check is given what the change would replace, and throws when it should not
+   * @param check receives the row that the change would replace, and throws to refuse the change
    * @throws Problem('not_found', 'validation_error', 'format_mismatch', 'unknown_distribution', 'distribution_inactive')
    */
   put(
@@ -48,7 +48,7 @@ export interface Mirrors {
     origin: Origin,
     check?: (before: MirrorRow | null) => void,
   ): Promise<Mirror>
-  /** Packages that the mirror brought stay. @throws Problem('not_found') */
+  /** Removes the mirror; packages that it imported stay. @throws Problem('not_found') */
   remove(id: string, by: Caller, origin: Origin): Promise<SourceRow>
   /** Sets the name after which the next run begins. */
   continueAfter(sourceId: number, name: string | null): Promise<void>
@@ -131,7 +131,7 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
       const mirror = await preview(id, fields)
       const row = { ...mirror.row, selection: JSON.stringify(mirror.selection), updated_by: by.name }
       await transaction(db, async (tx) => {
-        // The source is locked: a mirror that is not there yet has no row to lock.
+        // Locks the source, because a new mirror has no row to lock.
         await tx.selectFrom('sources').select('id').where('id', '=', row.source_id).forUpdate().execute()
         const now = tx.selectFrom('mirrors').selectAll().where('source_id', '=', row.source_id)
         check?.((await now.executeTakeFirst()) ?? null)

@@ -6,7 +6,7 @@ import type { Mirror } from './mirrors.ts'
 import type { Refusal, Refusals } from './refusals.ts'
 import { inPieces, selected, type NameRange, type Selected, type Selecting } from './select.ts'
 
-/** Rows of the catalog that are read as a whole together: some have hundreds of relations. */
+/** Complete rows of the catalog that one query reads: some have hundreds of relations. */
 const WHOLE = 20
 
 export interface Found {
@@ -15,7 +15,7 @@ export interface Found {
   refused: { one: Selected; refusal: Refusal }[]
 }
 
-/** Missing packages of a range, those that have other bytes than the record of the distribution, and those refused before. */
+/** Per piece of a range: missing packages, those whose record has other bytes, and those refused before. */
 export async function* missing(
   db: Db,
   { source, selection, target }: Mirror,
@@ -35,7 +35,7 @@ export async function* missing(
   }
 }
 
-/** Their rows as a whole, in the same order; those that a sync removed meanwhile are left out. */
+/** The complete rows of packages, in the same order; those that a sync removed meanwhile are left out. */
 export async function* wholeRows(
   db: Db,
   sourceId: number,

@@ -1,4 +1,4 @@
-// The dry run of a mirror: what would come, how large it is, what the policy would say of it, and what upstream withdrew.
+// The dry run of a mirror: what would be imported, its size, the policy's verdict on it, and what upstream withdrew.
 import { ACTIONS, type PolicyAction } from '../../domain/finding.ts'
 import type { NotCarried } from '../../domain/not-carried.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -40,13 +40,13 @@ export interface MirrorPlan {
   /** an import would refuse them: their names are reserved for another way of arrival */
   reserved: number
   missing_bytes: number
-  /** what the selection names and no run brings, and what the source has besides packages */
+  /** what the selection names and no run imports, and what the source has besides packages */
   left_out: LeftOut[]
   not_carried: NotCarried[]
   unmatched: Unmatched
   /**
-   * How many of the selected and of the missing packages come only because others need them, and what nothing here or in
-   * the source meets; null for a selection without dependencies.
+   * How many of the selected and of the missing packages come only because others need them, and which requirements neither
+   * the distribution nor the source meets; null for a selection without dependencies.
    */
   dependencies: (Pick<Dependencies, 'unresolved' | 'truncated'> & { selected: number; missing: number }) | null
   /** the first missing packages */

@@ -1,4 +1,4 @@
-// What a plan says of packages while no malware scanner is there.
+// What a plan reports of packages while no malware scanner is available.
 import { expect, test } from 'vitest'
 import type { Settings } from '../../domain/settings.ts'
 import { findDistribution } from '../../formats/index.ts'

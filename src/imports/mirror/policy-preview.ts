@@ -1,4 +1,4 @@
-// What the policy would say of packages before they are fetched: their source packages and versions against the advisories.
+// The policy's verdict on packages before they are fetched: matches their source packages and versions with the advisories.
 import { ARRIVING, decide } from '../../domain/decide.ts'
 import type { Seen } from '../../domain/evidence.ts'
 import { worstAction } from '../../domain/policy.ts'
@@ -19,14 +19,14 @@ const actionOf = (settings: Settings, seen: Seen, now: Date): PolicyAction =>
 export interface Preview {
   /** what the step `cve_scan` would do; `block` too where an unscanned package would be refused */
   action: PolicyAction
-  /** no advisories are known for the distribution, or no malware scanner is there */
+  /** no advisories are known for the distribution, or no malware scanner is available */
   unscanned: boolean
   findings: number
 }
 
 /**
- * The gate's step `cve_scan` for each of these packages, in their order. The other steps need the files. Components are in
- * the files too, so their vulnerabilities are not among the findings.
+ * The gate's step `cve_scan` for each of these packages, in their order. The other steps need the files. So do components:
+ * their vulnerabilities are not among the findings.
  * @param canScanMalware false: the files would count as unscanned
  */
 export async function previewPolicy(

@@ -21,11 +21,11 @@ export interface Place {
 export interface MirrorProgress {
   /** the task that reads the catalog first; null before it was queued */
   sync_task: number | null
-  /** packages to import: those that are missing, or the limit where that is lower; null before they are counted */
+  /** packages to import: the missing ones, at most as many as the limit; null before they are counted */
   total: number | null
   /** packages that were refused before and are not fetched; absent until they are counted, like the next two */
   refused?: number
-  /** of the missing packages those that selected ones need, and needs that nothing meets; a build of November 2026 did not count them */
+  /** missing packages that selected ones need, and unmet requirements; a build of November 2026 did not count them */
   dependencies?: number
   unresolved?: number
   elapsed_ms: number
@@ -61,7 +61,7 @@ export const COUNTED: Record<ImportOutcome, keyof MirrorCounts> = {
   error: 'error',
 }
 
-/** What is saved: the job of the run shows `done_count` and `error_count`. */
+/** The cursor to save: the job of the run shows `done_count` and `error_count`. */
 export function cursorOf(progress: MirrorProgress) {
   const { counts } = progress
   return { ...progress, done_count: doneCount(counts), error_count: counts.error }

@@ -1,4 +1,4 @@
-// What a mirror fetched and the gate refused: it is not fetched again until the package or the rules change.
+// Packages that a mirror fetched and the gate refused. They are not fetched again until the package or the rules change.
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { sha256Hex } from '../../kernel/crypto.ts'
@@ -9,10 +9,10 @@ import type { ImportedPackage, Wanted } from '../import-many.ts'
 import type { Mirror } from './mirrors.ts'
 import type { Selected } from './select.ts'
 
-/** After these days it is fetched once more: advisories and scanners learn. */
+/** After these days a package is fetched once more, because advisories and scanners change. */
 const REMEMBERED_DAYS = 30
 
-/** Refusals that the same bytes get again. What an upstream or a disk caused is tried again in each run. */
+/** Refusals that the same bytes would get again. Failures of an upstream or a disk are tried again in each run. */
 const LASTING = new Set(['invalid_package', 'format_mismatch', 'arch_mismatch', 'file_too_large', 'rejected_bytes'])
 
 export interface Refusal {
@@ -23,7 +23,7 @@ export interface Refusal {
 }
 
 export interface Refusals {
-  /** Those of these packages that need not be fetched, by digest. */
+  /** The refusals among these packages, by digest: they need not be fetched. */
   among(packages: readonly Selected[]): Promise<ReadonlyMap<string, Refusal>>
   /** Remembers the end of an import when it is such a refusal. */
   note(result: ImportedPackage, about: Wanted): Promise<void>
@@ -56,7 +56,7 @@ export async function createRefusals(
     async note(result, { entry }) {
       const code = lastingCode(result)
       if (code === null) return
-      // What the catalog states of reserved names costs nothing to ask again.
+      // If the catalog already shows the reserved name, the next run finds it again without fetching.
       if (code === 'name_reserved' && reservedProblem(reservations, target.format, entry, source.id)) return
       const { digest } = entry
       const refusal = { rules, code, detail: result.detail?.slice(0, 500) ?? null, refused_at: now }
@@ -69,7 +69,7 @@ export async function createRefusals(
   }
 }
 
-/** Forgets what is old. A refusal under other rules stays until then, and counts again when those rules return. */
+/** Forgets old refusals. A refusal under other rules stays until it is old, and counts again when those rules return. */
 export async function forgetRefusals(db: Db, sourceId: number, now: Date): Promise<void> {
   await db
     .deleteFrom('mirror_refusals')

@@ -1,4 +1,4 @@
-// Reports what upstream withdrew, and deletes it where the mirror says so.
+// Reports what upstream withdrew, and deletes it if the mirror is set to do so.
 import type { TaskContext } from '../../domain/tasks.ts'
 import { neededAmong } from '../../gate/needed.ts'
 import type { DeleteIds } from '../../packages/delete-packages.ts'
@@ -8,10 +8,10 @@ import { revisionOf } from '../../store/records/served-query.ts'
 import type { Mirror } from './mirrors.ts'
 import { countWithdrawn, withdrawn, type Withdrawn } from './withdrawn.ts'
 
-/** Withdrawn packages that the lines name. */
+/** Withdrawn packages that log lines name. */
 const MOST_NAMED = 50
 
-/** So many a run may always delete: a small mirror loses a twentieth with one package. */
+/** A run may always delete this many: in a small mirror, one package is a twentieth. */
 const ALWAYS_REMOVED = 20
 
 /** An upstream that publishes half an index, or a source with fewer components or architectures, withdraws much at once. */
@@ -23,14 +23,14 @@ export interface RemoveWithdrawnDeps {
   deleteIds: DeleteIds
 }
 
-/** What was kept may go once what needed it is gone; a package in a later page may have. */
+/** A package that was kept can be deleted once the package that needed it is deleted, which may be on a later page. */
 const MOST_PASSES = 5
 
 /**
- * Deletes what is published or under review. What was quarantined or rejected stays: without its record, a person's
- * decision would be forgotten. A mirror with dependencies also keeps what a published package needs: its newer version may
+ * Deletes what is published or under review. Quarantined and rejected records stay: without them, a person's decision
+ * would be forgotten. A mirror with dependencies also keeps what a published package needs: its newer version may
  * be held, or another package may need the older one. An empty catalog removes nothing: no upstream withdraws everything on purpose.
- * @returns also whether it kept what it should delete, because there is too much of it
+ * @returns also whether it kept all packages that it should delete, because they are too many
  */
 export async function removeWithdrawn(
   deps: RemoveWithdrawnDeps,
@@ -90,7 +90,7 @@ async function removeOnce(
     }
     const ids = old.map(idOf).filter((id) => !needed.has(id))
     if (ids.length === 0) continue
-    // What arrived since may need one of them: then they stay until the next run.
+    // Packages that arrived since may need one of them: then all stay until the next run.
     const choose: ChooseRecords = async (tx, found) =>
       !selection.with_dependencies || (await revisionOf(tx, target.distribution.codename)) === before ? found : []
     const reason = { withdrawn_from: source.id }

@@ -6,7 +6,7 @@ import { wholeRows } from './missing.ts'
 import type { Mirror } from './mirrors.ts'
 import type { Selected } from './select.ts'
 
-/** Judges what the catalog states of them; the import judges the files. @returns their paths */
+/** Checks what the catalog states; the import checks the files. @returns their paths */
 export async function reservedPaths(
   db: Db,
   { source, target }: Mirror,

@@ -19,7 +19,7 @@ import { dependenciesOf, type Dependencies } from './with-dependencies.ts'
 
 export const MIRROR = 'mirror'
 
-/** Packages that are not fetched and that the lines name. */
+/** Packages that are not fetched and that log lines name. */
 const MOST_NAMED = 50
 
 export interface MirrorRunDeps extends ImportMissingDeps, RemoveWithdrawnDeps {
@@ -50,9 +50,9 @@ export interface MirrorResult extends MirrorCounts {
   removed: number
   /** packages that were not fetched, because the gate refused the same bytes under the same rules */
   refused: number
-  /** of the packages that were missing when the run began, those that selected ones need */
+  /** packages that were missing when the run began and that selected ones need */
   dependencies: number
-  /** what selected packages need and neither the source nor the distribution has */
+  /** requirements of selected packages that neither the source nor the distribution meets */
   unresolved: number
 }
 
@@ -83,7 +83,7 @@ export function mirrorKind(deps: MirrorRunDeps): TaskKind {
 
 /**
  * Queues a sync of the source and waits for its end.
- * @returns why nothing is imported although the upstream is well: the disk has no room for its indexes
+ * @returns why nothing is imported although the upstream works: the disk has no room for its indexes
  * @throws Problem('upstream_error')
  */
 async function readCatalog(
@@ -178,7 +178,7 @@ async function countMissing(
   return { ...count, unfit: unfit.list() }
 }
 
-/** What cannot be met does not stop the run: another source may bring it, or nobody installs what needs it. */
+/** Reports unmet requirements. They do not stop the run: another source may meet them, or nobody installs what needs them. */
 function tellOf(
   { unresolved, truncated }: Dependencies,
   coming: number,

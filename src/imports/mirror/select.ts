@@ -9,10 +9,10 @@ import type { CatalogRow } from '../../store/tables.ts'
 
 /** Rows read in one query. */
 const PAGE = 1000
-/** Packages that are compared together. */
+/** Packages that are compared at a time. */
 const TOGETHER = 200
 
-/** A selected package, without the parts of its row that grow. */
+/** A selected package, without the parts of its row that can be large. */
 export type Selected = Pick<
   CatalogRow,
   | 'path'
@@ -33,11 +33,11 @@ export interface Selecting {
   target: Offered
   /** paths of what selected packages need: these are selected too */
   dependencies?: ReadonlyMap<string, unknown>
-  /** learns of packages that are selected and that the distribution would refuse */
+  /** called for selected packages that the distribution would refuse */
   onRefused?(why: string): void
 }
 
-/** Names after the first and up to the second; null is open. */
+/** Names after `after`, up to and including `upTo`; null means no bound. */
 export interface NameRange {
   after: string | null
   upTo: string | null
@@ -97,7 +97,7 @@ function createNewest(most: number | null, compare: (a: string, b: string) => nu
 
 const isSameVersion = (a: Selected, b: Selected) => a.name === b.name && a.version === b.version && a.arch === b.arch
 
-/** The same packages, so many at a time that they can be compared together. */
+/** The same packages, in pieces small enough to compare at a time. */
 export async function* inPieces(batches: AsyncIterable<Selected[]>): AsyncGenerator<Selected[], void> {
   for await (const batch of batches)
     for (let at = 0; at < batch.length; at += TOGETHER) yield batch.slice(at, at + TOGETHER)
@@ -126,12 +126,12 @@ async function* pages(request: Selecting, { after: first, upTo }: NameRange): As
     if (!last) return
     yield rows
     if (rows.length < PAGE) return
-    // The comparison of the name alone lets the database begin at this name in its index.
+    // The comparison of `name` lets the database start at this name in its index.
     after = sql`name >= ${last.name} and (name, version, arch, path) > (${last.name}, ${last.version}, ${last.arch}, ${last.path})`
   }
 }
 
-/** Of all that a selection says, but its architectures. */
+/** The conditions of a selection, except its architectures. */
 export function conditions({ names, globs, exclude, sections }: MirrorSelection): RawBuilder<unknown> {
   const like = (column: RawBuilder<unknown>, patterns: readonly string[]) =>
     sql`${column} like any(${patterns.map(likePattern)}::text[])`
@@ -145,7 +145,7 @@ export function conditions({ names, globs, exclude, sections }: MirrorSelection)
   return sql.join(all, sql` and `)
 }
 
-/** A pattern of `*` and `?` as LIKE has it: https://www.postgresql.org/docs/15/functions-matching.html#FUNCTIONS-LIKE */
+/** A pattern of `*` and `?` as a LIKE pattern: https://www.postgresql.org/docs/15/functions-matching.html#FUNCTIONS-LIKE */
 export function likePattern(glob: string): string {
   return escapedForLike(glob).replaceAll('*', '%').replaceAll('?', '_')
 }

@@ -9,7 +9,7 @@ import { MIRROR } from './run.ts'
 export interface MirrorRuns {
   /**
    * @param request.limit lowers `mirror.max_packages_per_run` for this run
-   * @returns the task; that of the source which has not ended, if there is one
+   * @returns the new task or, if there is one, the task of the source that has not ended
    * @throws Problem('not_found', 'unknown_distribution', 'distribution_inactive')
    */
   start(

@@ -1,4 +1,4 @@
-// What a mirror with dependencies selects beside what it names.
+// What a mirror with dependencies selects besides the packages it names.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { selectionOf, type MirrorSelection } from '../../domain/mirror-selection.ts'

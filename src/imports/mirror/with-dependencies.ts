@@ -1,4 +1,4 @@
-// What the packages that a mirror selects need: the mirror brings these packages too.
+// Finds the packages that a mirror's selected packages need; the mirror imports these too.
 import { sql } from 'kysely'
 import { append } from '../../kernel/append.ts'
 import type { Db } from '../../store/db.ts'
@@ -12,24 +12,24 @@ import type { Refusals } from './refusals.ts'
 import { reservedPaths } from './reserved.ts'
 import { inPieces, likePattern, selected } from './select.ts'
 
-/** Packages whose needs are followed together. */
+/** Packages whose requirements are followed at a time. */
 const TOGETHER = 200
-/** Requirements that are named. */
+/** Requirements that are listed. */
 const MOST_NAMED = 200
 
 export interface Dependencies {
   /** in the catalog of the source, each with the name of the package that needs it first */
   paths: ReadonlyMap<string, string>
-  /** what neither the source nor the distribution has, as packages state it */
+  /** requirements that neither the source nor the distribution meets, as packages state them */
   unresolved: { total: number; requirements: { name: string; needed_by: string }[] }
   /** whether some packages need more than is followed */
   truncated: boolean
 }
 
 /**
- * Follows the needs of each selected package that would come or is here. What other ways brought to the distribution counts
- * as there. What this mirror brought does only where its source has nothing newer for it, so dependencies are renewed as
- * selected packages are.
+ * Follows the requirements of each selected package that is present or would be imported. Packages that came to the
+ * distribution in other ways count as present. Packages of this mirror count only if its source has nothing newer for them,
+ * so dependencies are updated as selected packages are.
  * @returns null for a selection without dependencies
  */
 export async function dependenciesOf(
@@ -63,7 +63,7 @@ export async function dependenciesOf(
   return { paths, unresolved: { total: unresolved.size, requirements }, truncated }
 }
 
-/** What is selected: what would come or is here, and what would not come. */
+/** The selected packages, in two sets: present or to be imported, and not to be imported. */
 async function selectedPaths(db: Db, mirror: Mirror, refusals: Pick<Refusals, 'among'>, signal?: AbortSignal) {
   const { source, selection, target } = mirror
   const coming = new Set<string>()
@@ -81,7 +81,7 @@ async function selectedPaths(db: Db, mirror: Mirror, refusals: Pick<Refusals, 'a
   return { coming, refused }
 }
 
-/** @param coming counts as published. @param refused is not chosen */
+/** @param coming packages that count as published. @param refused packages that are not chosen */
 function lookIn(
   db: Db,
   mirror: Mirror,
@@ -102,12 +102,12 @@ function lookIn(
       for (const [name, found] of byName(choices, names)) known.set(name, found)
       return there
     },
-    // Names of which `resolve` has asked what is published.
+    // `resolve` has already called `published` with these names.
     candidates: async (names) => [...new Set(names.flatMap((name) => known.get(name) ?? []))],
   }
 }
 
-/** Those that the selection leaves to a mirror, whatever their name. */
+/** Those that the mirror may import, whatever their name: not excluded, of its architectures, not refused by the format. */
 async function fitting(db: Db, { selection, target }: Mirror, rows: readonly CatalogRow[]): Promise<CatalogRow[]> {
   const { architectures, exclude } = selection
   const names = [...new Set(rows.map(({ name }) => name))]

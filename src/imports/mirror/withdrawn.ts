@@ -22,7 +22,7 @@ export async function countWithdrawn(db: Db, mirror: Mirror): Promise<{ brought:
   return rows[0] ?? { brought: 0, gone: 0 }
 }
 
-/** In the order of names, some at a time. A package that the selection no longer names is not withdrawn. */
+/** Withdrawn packages in the order of names, some at a time. One that the selection no longer names is not withdrawn. */
 export async function* withdrawn(db: Db, mirror: Mirror): AsyncGenerator<Withdrawn[], void> {
   const { source, target } = mirror
   const { codename } = target.distribution
