@@ -55,7 +55,7 @@ export function sourceView(row: SourceRow, enabled: boolean) {
     pkg_count: row.pkg_count,
     left_out: row.left_out,
     not_carried: row.not_carried ?? [],
-    // Such a source may be added, but nothing of it is read.
+    // A source without a key may be added, but is not read.
     error: row.error ?? (lacksKey(row) ? LACKS_KEY : null),
     signed_by: row.signed_by,
     created_at: isoTime(row.created_at),
