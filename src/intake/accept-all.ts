@@ -6,7 +6,7 @@ import type { PackageRow } from '../store/tables.ts'
 import type { IntakeResult, Meta, Source } from '../packages/arrival.ts'
 import type { Subject } from '../packages/new-record.ts'
 
-/** Files that are received and scanned at the same time: while one group is judged, others arrive and are read. */
+/** Files that are received and scanned at the same time: while one group is judged, others are received and read. */
 const IN_GATE = 128
 /**
  * A larger file counts as several. Files in the gate total at most 512 MiB, or are one larger file. This bounds the space in
@@ -15,7 +15,7 @@ const IN_GATE = 128
 const BYTES_OF_ONE = 4 * 1024 * 1024
 /** Packages in the gate, or waiting for it or for the transaction of their record. */
 const MOST_ENTERING = 192
-/** Packages that are read together, and judged together: they share messages to the readers, and queries. */
+/** Packages that are read, and then judged, as one group: they share messages to the readers, and queries. */
 const GROUP = 48
 /** How long the first package of a group waits for the others, in milliseconds. */
 const GROUP_MS = 100
@@ -42,7 +42,7 @@ export type AcceptAll = (sources: Sources, meta: Meta) => AsyncGenerator<Accepte
 export interface Company {
   /** runs the part that receives, reads and scans the file, of this size where it is known */
   inGate<T>(work: () => Promise<T>, sizeBytes?: number): Promise<T>
-  /** wait for others that have come as far */
+  /** wait for other packages at the same step */
   together: { read(): Promise<void>; judge(): Promise<void> }
 }
 
@@ -55,7 +55,7 @@ export const ALONE: Company = {
 export interface AcceptAllDeps {
   /** Everything before the publication, or the answer for a source that leaves no record. What it throws is audited. */
   enter(source: Source, meta: Meta, company: Company): Promise<Entered | { answer: IntakeResult }>
-  /** Publishes records together. When it throws, none of them remains. */
+  /** Publishes records in one publish. When it throws, none of them remains. */
   publish(entered: readonly Entered[]): Promise<void>
   /** Audits a record that could not be published, and throws the reason. */
   refuse(entered: Entered, meta: Meta, reason: unknown): Promise<never>
@@ -63,8 +63,8 @@ export interface AcceptAllDeps {
 }
 
 /**
- * While the caller does not ask for the next end, no further source is taken. When the caller stops early or `sources`
- * throws, what was begun is published first.
+ * Takes no further source until the caller asks for the next result. When the caller stops early or `sources` throws,
+ * packages that were begun are published first.
  */
 export function createAcceptAll(deps: AcceptAllDeps): AcceptAll {
   return async function* acceptAll(sources, meta) {
@@ -161,7 +161,7 @@ function createRun(deps: AcceptAllDeps, sources: Sources, meta: Meta) {
   const isLast = () => isExhausted && !isTaking && entering === 0
   const isOver = () => isLast() && settled.length === 0 && !isPublishing && ends.length === 0
 
-  /** Starts what can start now. */
+  /** Starts all work that can start now. */
   function advance(): void {
     const hasRoom = entering < MOST_ENTERING && settled.length < PUBLISHED_TOGETHER
     if (hasRoom && !isExhausted && !isTaking) void take()

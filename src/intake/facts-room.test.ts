@@ -1,4 +1,4 @@
-// What packages with long lists hold in memory together: one that must wait holds nothing.
+// How much memory packages with long lists hold in total: one that must wait holds nothing.
 import { expect, test } from 'vitest'
 import type { PackageFacts } from '../domain/package.ts'
 import type { Candidate } from '../gate/step.ts'

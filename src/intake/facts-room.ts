@@ -1,11 +1,11 @@
-// Bounds what the packages between reading and record hold in memory together: the text of their file lists and facts.
+// Bounds the memory of packages that are read and have no record yet: the text of their file lists and facts.
 import { factsCharacters } from '../domain/packed-facts.ts'
 import type { Candidate } from '../gate/step.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 
 /**
- * Of all packages that were read and have no record yet. The largest accepted package (formats/bounds) takes all of it alone.
- * Each character costs about four bytes on the way: the list, its lines, the rendered entry, and what the database is sent.
+ * Total of all packages that were read and have no record yet. The largest accepted package (formats/bounds) takes all of it.
+ * Each character costs about four bytes: in the list, its lines, the rendered entry, and the statement to the database.
  */
 const MOST_CHARACTERS = 32 * 1024 ** 2
 /** Packages with less need no room: 192 of them (accept-all) have 12 Mi characters. */
@@ -13,8 +13,8 @@ const SMALL_CHARACTERS = 64 * 1024
 
 export interface FactsRoom {
   /**
-   * Reads a package and returns it when there is room, which the caller gives back. How large its list is shows only when it was
-   * read: a package that must wait is forgotten and read again in its turn, so that those that wait take no memory.
+   * Reads a package and returns it when there is room; the caller gives the room back with `leave`. The size of its list is known
+   * only after reading: a package that must wait is dropped and read again in its turn, so that it takes no memory meanwhile.
    */
   read(read: () => Promise<Candidate>): Promise<{ candidate: Candidate; leave(): void }>
 }
@@ -40,7 +40,7 @@ export function createFactsRoom(most = MOST_CHARACTERS, small = SMALL_CHARACTERS
   }
 }
 
-/** What is left of a candidate that has its record: nobody asks for the long lists any more. */
+/** A candidate that has its record, without its long lists: nothing uses them any more. */
 export function withoutLists(candidate: Candidate): Candidate {
   return { ...candidate, facts: { ...candidate.facts, files: [], requirements: [], provides: [], record: null } }
 }

@@ -32,8 +32,8 @@ export interface Intake {
   /** @throws Problem for everything that leaves no record; it is audited */
   accept(source: Source, meta: Meta): Promise<IntakeResult>
   /**
-   * Accepts several sources of one request or job. They share transactions and publishes. Ends come as they happen, with
-   * the index of the source, each after its package was published; a failed source does not stop the others.
+   * Accepts several sources of one request or job. They share transactions and publishes. Results come as
+   * they happen, with the index of the source, each after its package was published; a failed source does not stop the others.
    */
   acceptAll: AcceptAll
 }
@@ -138,7 +138,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     }
   }
 
-  /** What clients and observers learn of a record once its publication is over. */
+  /** Announces a record after its publication, and returns the answer for clients. */
   function concluded({ row, gate }: Entered): IntakeResult {
     bus.emit('intake', { status: row.status, findings: gate.findings ?? [] })
     announceRecord(bus, row)
@@ -146,7 +146,7 @@ export function createIntake(deps: IntakeDeps): Intake {
   }
 
   /**
-   * Audits why a source leaves no record and throws that reason; a failing audit log is reported apart.
+   * Audits why a source leaves no record and throws that reason; a failure of the audit log is reported separately.
    * @param subject what is known of the source at that point
    */
   function refusal(meta: Meta, subject: () => Subject): (error: unknown) => Promise<never> {

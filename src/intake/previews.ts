@@ -1,4 +1,4 @@
-// What a deletion or promotion would break, told before it happens.
+// Reports what a deletion, promotion or migration would break, before it happens.
 import { additionBreaks, breakageWarning, removalBreaks, type Breakage } from '../gate/breakage.ts'
 import { createOffersOf, missingIn, type OffersOf } from '../gate/dependencies.ts'
 import { isProblem, type Problem } from '../domain/problem.ts'
@@ -45,7 +45,7 @@ export interface Previews {
   removal(selector: RecordSelector): Promise<RemovalPreview>
   /** @throws Problem as the promotion does, except for what only its transaction finds */
   promotion(request: PromotionRequest): Promise<PromotionPreview>
-  /** Of packages that come together: what they need of each other is there. @throws Problem as `openPair` */
+  /** For packages that are promoted in one request: each may need the others. @throws Problem as `openPair` */
   promotions(request: SeveralPromotions): Promise<SeveralPreview>
   /** @throws Problem as the migration does before it begins */
   migration(from: string, to: string): Promise<MigrationPreview>
@@ -108,11 +108,11 @@ function orProblem(error: unknown): Problem {
   throw error
 }
 
-/** @param ids of the records that would be copied together */
+/** @param ids of the records that would be copied in one request */
 async function previewCopies(db: Db, to: Placed, ids: readonly number[]) {
   const rows = await recordsOf(db, ids)
   if (rows.length === 0) return { packages: [], ...previewOf([], []) }
-  // What vanishes meanwhile is left to the promotion itself.
+  // Records that vanish meanwhile are left to the promotion itself.
   const sha256 = rows.map((row) => row.sha256)
   const blobs = await db.selectFrom('blobs').select(['facts', 'files']).where('sha256', 'in', sha256).execute()
   const facts = blobs.map((blob) => unpackFacts(blob))

@@ -9,7 +9,7 @@ import type { Arrival, Source } from '../packages/arrival.ts'
 import { openDistribution, type FormatRegistry } from '../packages/identify.ts'
 
 export interface Reception {
-  /** the distribution that the source named so far */
+  /** the distribution that the source has named; null before it did */
   codename(): string | null
   /** @throws Problem as `Delivery` and the source do */
   receive(source: Source): Promise<Arrival>
@@ -54,7 +54,7 @@ export async function stage(source: AsyncIterable<Uint8Array>, path: string, max
     for await (const chunk of source) {
       sizeBytes += chunk.byteLength
       if (sizeBytes > maxBytes) throw tooLarge(maxBytes)
-      // The disk works while the digests are computed.
+      // Writes to disk while the digests are computed.
       const written = file.write(chunk)
       digests.update(chunk)
       await written

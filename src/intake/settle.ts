@@ -1,4 +1,4 @@
-// Makes the gate's result durable: the bytes in their place, then the record and everything with it in one transaction.
+// Makes the gate's result durable: puts the bytes in their place, then adds the record and its rows in one transaction.
 import { isProblem } from '../domain/problem.ts'
 import type { Candidate, StepEvent } from '../gate/step.ts'
 import { createKeyedBatches } from '../kernel/batches.ts'
@@ -67,7 +67,7 @@ export function createSettle(deps: {
       return row
     } catch (error) {
       await staging.discard(path)
-      // Another upload inserted the same name since the first check, which now says which of the two conflicts it is.
+      // Another upload inserted the same name since the first check; a second check tells which of the two conflicts it is.
       if (isProblem(error, 'duplicate_conflict')) await deps.findDuplicate(candidate)
       throw error
     }

@@ -25,7 +25,7 @@ import type { PackageRow } from '../store/tables.ts'
 export const SIGN_AGAIN = 'sign_again'
 /** Files between two saves of the cursor, and two publishes. */
 const TOGETHER = 50
-/** Those that are or may be served. Refused ones are signed when a rescan clears them. */
+/** Statuses of packages that are or may be served. Refused ones are signed when a rescan clears them. */
 const STATUSES = ['published', 'pending_review'] as const
 
 export interface SignAgainDeps extends Pick<SignatureDeps, 'signers' | 'clock' | 'newPath'> {
@@ -41,9 +41,9 @@ export interface SignAgainDeps extends Pick<SignatureDeps, 'signers' | 'clock' |
 }
 
 interface Cursor {
-  /** SHA-256 of the last file that was looked at */
+  /** SHA-256 of the last file that was checked */
   after: string
-  /** when the run began: what was stored later is signed well */
+  /** when the run began: files stored later are signed correctly */
   began_at: string
   looked_at: number
   signed_again: number
@@ -62,7 +62,7 @@ export function signAgainKind(deps: SignAgainDeps): TaskKind {
   }
 }
 
-/** @param context the cursor continues an interrupted run; a file that is signed well is only looked at */
+/** @param context the cursor continues an interrupted run; a file that is signed correctly is only checked */
 export async function signAgain(deps: SignAgainDeps, context: TaskProgress): Promise<Cursor> {
   const state: Cursor = (context.cursor as Cursor | null) ?? {
     ...{ after: '', began_at: isoTime(deps.clock.now()) },
@@ -100,7 +100,7 @@ export async function signAgain(deps: SignAgainDeps, context: TaskProgress): Pro
 
 const textOf = (error: unknown) => (error instanceof Problem ? error.detail : String(error))
 
-/** Of the key and its subkeys, as a file's facts name them. */
+/** The ids of our key and its subkeys, as a file's facts name them. */
 async function ownKeyIds({ signers }: SignAgainDeps): Promise<string[]> {
   const keys = await readKeys({ armoredKeys: signers.openpgp.publicKeyArmored })
   return keys.flatMap((key) => key.getKeys().map((part) => part.getKeyID().toHex().toUpperCase()))
@@ -134,7 +134,7 @@ async function signedByUs(
     .execute()
 }
 
-/** @returns the records that have the new file; none where clients take the old one */
+/** @returns the records that have the new file; none if clients accept the old one */
 async function signFileAgain(deps: SignAgainDeps, file: FileId): Promise<PackageRow[]> {
   const { pool, staging } = deps
   const rows = await recordsWith(deps.db, file.sha256)
