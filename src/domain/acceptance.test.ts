@@ -1,4 +1,4 @@
-// Which findings a decision covers, and which have to be asked about again.
+// Which findings a decision covers, and which ones a person has to be asked about again.
 import { expect, test } from 'vitest'
 import { finding } from '../packages/documents/fixture.ts'
 import { coverOf, isCovered, reasonsToAsk, withAcceptance, type Standing } from './acceptance.ts'

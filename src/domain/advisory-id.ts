@@ -1,6 +1,6 @@
-// What the id of an advisory looks like; also in the browser.
+// What the id of an advisory looks like. Also used in the browser.
 
-/** Ids of advisories as they are typed or pasted. Packages are called go-md2man and suse-release, so a digit decides. */
+/** Ids of advisories as people type or paste them. Some packages are called go-md2man and suse-release, so a digit must follow. */
 const ADVISORY =
   /^((debian-|ubuntu-|alpine-)?cve-|ghsa-|(dsa|dla|dtsa|usn|lsn|rhsa|elsa|alsa|rlsa|cesa|(open)?suse-su|fedora|fedora-epel|pysec|go|rustsec|mal|osv)-\d)/i
 
@@ -8,8 +8,8 @@ const ADVISORY =
 const MOST_ALIASES = 100
 
 /**
- * The other ids of a finding, sorted. No CVE is one: each is a finding of its own.
- * @param id its own
+ * The other ids of a finding, sorted, without CVEs: each CVE is a finding of its own.
+ * @param id the finding's own
  */
 export function aliasesAmong(id: string, names: readonly string[]): string[] {
   const others = names.filter((name) => name !== id && name.length <= 200 && !/^CVE-/i.test(name))

@@ -1,4 +1,4 @@
-// The shapes in which advisories go into the store and come out of it, shared by `store/` and `gate/engines/`.
+// The shapes of advisories in the store, shared by `store/` and `gate/engines/`.
 import type { Advisory, AffectedPackage } from './advisory.ts'
 
 export interface EcosystemState {
@@ -59,7 +59,7 @@ export interface AdvisoryImport {
    */
   put(batch: readonly NewAdvisory[]): Promise<void>
   /**
-   * Makes the feed consist of what was `put` and of those of `known` that `keep` accepts, in one transaction.
+   * Replaces the feed, in one transaction, by the advisories that were `put` and those of `known` that `keep` accepts.
    * @returns the generation now in force: unchanged when nothing was put or dropped
    */
   finish(result: {

@@ -13,7 +13,7 @@ export interface Caller {
   credentialId: string
   /** one bucket of rate limits: `user:<id>` or `token:<id>` */
   principal: string
-  /** what an API token may do less than its role; null or missing: nothing */
+  /** what an API token may not do although its role may; null or missing: no restriction */
   scopes?: Scopes | null
   /** the settings require a second factor, which this person has to set up before anything else */
   mustEnrol?: boolean

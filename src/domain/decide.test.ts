@@ -1,4 +1,4 @@
-// What follows from evidence: a table of cases for packages that arrive, and one for those that are stored.
+// Decisions on evidence: a table of cases for packages that arrive, and one for stored packages.
 import { expect, test } from 'vitest'
 import { ARRIVING, decide, isUnscanned, verdictOf, type Subject } from './decide.ts'
 import type { Evidence, Found, Seen } from './evidence.ts'

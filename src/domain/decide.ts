@@ -1,5 +1,5 @@
-// What follows from what is known of a package: its status, whether it is served, and what each finding means. The one
-// place that says so, for every check and every way of arrival (docs/api-decisions.md, sections 6 and 7). Pure.
+// Decides from the evidence about a package: its status, whether it is served, and the action of each finding. The only
+// place that does, for every check and every way of arrival (docs/api-decisions.md, sections 6 and 7). Pure.
 import { isCovered, reasonsToAsk, type ReviewReason, type Standing } from './acceptance.ts'
 import type { Evidence, Found, Seen } from './evidence.ts'
 import { countSeverities, vulnerabilities, type Finding, type PolicyAction } from './finding.ts'
@@ -20,10 +20,10 @@ export interface Subject {
   served: boolean
   /** results of earlier checks */
   pipeline: Readonly<Record<string, string>>
-  /** what it was judged by before */
+  /** the findings that it was judged by before */
   findings: readonly Finding[]
   held_reason: HeldReason | null
-  /** a published record of another distribution, with what was decided there */
+  /** a copy of a published record of another distribution, with the decisions about it */
   isCopy?: boolean
 }
 
@@ -33,14 +33,14 @@ export interface Decision {
   event: StatusEvent
   status: PackageStatus
   served: boolean
-  /** of what is held because of this evidence */
+  /** why the package is held because of this evidence */
   heldReason: HeldReason | null
-  /** by when what goes to review with this decision has to be decided; null without a deadline */
+  /** deadline of the review that this decision begins; null without a deadline */
   dueAt: Date | null
   /** null when the evidence has no vulnerability scan */
   cveStatus: CveStatus | null
   verdicts: Verdict[]
-  /** null when nothing looked for any */
+  /** null when no check looked for findings */
   findings: Finding[] | null
   /** what a person has to be asked about after a later check */
   reasons: ReviewReason[]
@@ -139,10 +139,10 @@ export function verdictOf(policy: Policy, seen: Seen, isArriving: boolean): Verd
 }
 
 function resultOf({ validation }: Policy, { result, received }: Seen): PipelineResult {
-  // Only where nothing can look, and nothing has to: the default of development.
+  // Skipped only if no engine is configured and none is required: the default of development.
   if (result === 'no_engine') return validation.on_unscanned === 'allow' ? 'skipped' : 'error'
   if (result === 'scanned') throw new Error('findings are judged by the CVE policy')
-  // Our signature does not stand for the one that is required.
+  // Our own signature does not replace the required one.
   return validation.gpg_required && received ? received : result
 }
 
@@ -154,7 +154,7 @@ function outcomeOf({ validation }: Policy, result: PipelineResult, concerns: boo
     case 'limited':
     case 'no_data':
     case 'error':
-      // What is stored already waits for a scan that can judge it.
+      // A stored package waits for a scan that can judge it.
       if (!isArriving) return 'hold'
       return ({ hold: 'hold', allow: 'warn', refuse: 'refuse' } as const)[validation.on_unscanned]
     case 'unsigned':
@@ -175,7 +175,7 @@ export function withAction({ cve_policy }: Pick<Policy, 'cve_policy'>, found: Fo
 
 type Weighed = Pick<Verdict, 'check' | 'outcome' | 'result'>
 
-/** The verdicts as they count for the status: of the findings, those that no decision accepts. */
+/** The verdicts as they count for the status: accepted findings do not count. */
 function weigh({ checks }: Evidence, verdicts: readonly Verdict[], findings: readonly Finding[]): Weighed[] {
   const others = verdicts.filter((_, at) => checks[at]?.result !== 'scanned')
   if (others.length === verdicts.length && findings.length === 0) return others
@@ -201,7 +201,7 @@ const EVENTS: Record<RecordState, (known: Known) => StatusEvent> = {
         : 'arrive_passed'
   },
   published: ({ reasons }) => (reasons.length > 0 ? 'reopen' : 'refresh'),
-  // Only what no person has to do with is released or refused without one: it was held because it could not be scanned.
+  // Released or refused without a person only if it was held because it could not be scanned and nobody has decided about it.
   pending_review({ subject, verdicts, decisions }) {
     const isLookedAt = verdicts.some(({ check }) => check === 'antivirus')
     if (!isLookedAt || !isHeldUnscanned(subject) || decisions.length > 0) return 'refresh'
@@ -212,17 +212,17 @@ const EVENTS: Record<RecordState, (known: Known) => StatusEvent> = {
   rejected: () => 'refresh',
 }
 
-/** Held at its arrival, for no other reason than a scan that could not be made. */
+/** Held at its arrival only because a scan could not be made. */
 export function isHeldUnscanned({ status, held_reason, served }: Pick<Subject, 'status' | 'held_reason' | 'served'>) {
   return status === 'pending_review' && held_reason === 'unscanned' && !served
 }
 
-/** Whether the whole file was looked at again: the signature is the last thing that can refuse it. */
+/** Whether the whole file was checked again: the signature is the last check that can refuse it. */
 const isComplete = (verdicts: readonly Verdict[]) => verdicts.some(({ check }) => check === 'gpg')
 
 /**
  * Whether a stored package has a reason to be quarantined. An infection ends with a scan that finds the file clean, and
- * a blocking finding with a scan that does not have it: a scan that cannot judge ends nothing.
+ * a blocking finding with a scan that does not report it; a scan that cannot judge ends neither.
  */
 export function causeLeft({ pipeline }: Pick<Subject, 'pipeline'>, verdicts: readonly Verdict[]): boolean {
   const now = (check: PipelineKey) => verdicts.find((verdict) => verdict.check === check)
@@ -234,7 +234,7 @@ export function causeLeft({ pipeline }: Pick<Subject, 'pipeline'>, verdicts: rea
   )
 }
 
-/** A finding tells a reviewer more than a scan that could not be made. */
+/** A finding is the reason even if a scan also failed, because it tells a reviewer more. */
 function heldReasonOf(weighed: readonly Weighed[]): HeldReason | null {
   const held = weighed.filter(({ outcome }) => outcome === 'hold')
   if (held.some(({ result }) => result === 'review')) return 'cve_review'

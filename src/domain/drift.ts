@@ -1,10 +1,10 @@
-// The differences between what was stored and what is on the disk.
+// The differences between what was stored and what is on disk.
 
 /** What a file belongs to. */
 export const DRIFT_AREAS = ['pool', 'quarantine', 'tree', 'index', 'manifests', 'keys', 'settings', 'audit'] as const
 export type DriftArea = (typeof DRIFT_AREAS)[number]
 
-/** What is wrong with it. `unknown`: nothing names the file. */
+/** What is wrong with a file. `unknown`: nothing names it. */
 export const DRIFT_FAULTS = ['missing', 'wrong_size', 'wrong_content', 'wrong_link', 'wrong_mode', 'unknown'] as const
 export type DriftFault = (typeof DRIFT_FAULTS)[number]
 

@@ -1,30 +1,30 @@
-// What checks see of a package, apart from what follows from it.
+// What checks see of a package, without any decision.
 import type { Finding, PolicyAction } from './finding.ts'
 import type { CheckKey, Coverage, PipelineResult } from './status.ts'
 
 /** A finding before it is judged. One that has its action keeps it: a change of the policy asks nobody again. */
 export type Found = Omit<Finding, 'action'> & { action?: PolicyAction }
 
-/** What one check saw. It says nothing about what follows from it. */
+/** What one check saw. It decides nothing. */
 export interface Seen {
   check: CheckKey
-  /** `scanned`: `findings` say the rest; `no_engine`: nothing is configured that could look */
+  /** `scanned`: see `findings`; `no_engine`: no engine is configured */
   result: PipelineResult | 'scanned' | 'no_engine'
-  /** where we changed the package since: what was seen of it as it was received */
+  /** the result for the package as received, if we changed it since */
   received?: PipelineResult
   message: string
   detail?: unknown
   coverage?: Coverage
-  /** of the advisories that it was matched with */
+  /** of the advisories that the package was matched with */
   generation?: number | null
   /** of a scan with the result `scanned` */
   findings?: readonly Found[]
-  /** a person should know it, whatever the policy says: clients will refuse the signature, say */
+  /** a person should know of it, whatever the policy says; for example, clients will refuse the signature */
   concern?: boolean
 }
 
 export interface Evidence {
   checks: readonly Seen[]
-  /** all that is known now, whoever found it; by default what the checks found */
+  /** all findings known now, whoever found them; by default those of the checks */
   findings?: readonly Found[]
 }

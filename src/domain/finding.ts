@@ -31,7 +31,7 @@ export interface Finding {
   action: PolicyAction
   first_seen: string
   sources: string[]
-  /** other ids of it: of the advisories it was found by (DSA, ALSA, RHSA, GHSA), and their aliases; absent in what older builds stored */
+  /** its other ids: of the advisories that report it (DSA, ALSA, RHSA, GHSA), and their aliases; older builds stored none */
   aliases?: string[]
   accepted_by_decision: boolean
   /** the affected components inside the package, each with its own fixes, the worst first; absent when none is affected */

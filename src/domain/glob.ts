@@ -1,6 +1,6 @@
 // Patterns of names: `*` is any text, `?` one character.
 
-/** Case counts. Takes at most the product of both lengths. */
+/** Case-sensitive. Takes at most as many steps as the product of both lengths. */
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0
   let place = 0

@@ -1,4 +1,4 @@
-// What a check of a distribution's packages says: which cannot be installed, and why.
+// The result of checking a distribution's packages: which cannot be installed, and why.
 
 import type { PackageStatus } from './status.ts'
 
@@ -35,7 +35,7 @@ export interface Step {
 }
 
 export interface Uninstallable extends PackageIdentity {
-  /** a minimal cause, with the distribution's packages alone; the first steps of it */
+  /** the first steps of a minimal cause, with the distribution's packages alone */
   causes: Step[]
   causes_total: number
 }

@@ -2,7 +2,7 @@
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** JSON with the keys of every object in order, whatever order they came in; a jsonb column has one of its own. */
+/** JSON with the keys of every object sorted, because a jsonb column changes their order. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) =>
     isObject(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,
@@ -21,7 +21,7 @@ export function objectAt(from: Json, key: string): Json {
 
 /**
  * The list of objects at a key, for documents in which anything else is a defect; empty when the key is missing or null.
- * @throws Error with a sentence when the value is no list, or one of its items no object
+ * @throws Error with a sentence when the value is not a list, or one of its items is not an object
  */
 export function requireObjects(from: Json, key: string): Json[] {
   const list = requireList(from, key)
@@ -72,7 +72,7 @@ export function timeAt(from: Json, key: string): string | null {
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
-  // In JSON both can only appear as escapes.
+  // In JSON text both can appear only as escapes.
   if (!/\\u(?:0000|d[89a-f])/i.test(text)) return JSON.parse(text)
   return JSON.parse(text, (_key, value: unknown) =>
     typeof value === 'string' ? value.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd') : value,

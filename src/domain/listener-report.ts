@@ -1,5 +1,5 @@
-// What the processes that serve repositories report of themselves, for the metrics of the API.
-/** What was counted at one port since the start of the process. */
+// What the processes that serve repositories report about themselves, for the metrics of the API.
+/** The counts of one port since the start of the process. */
 export interface PortReport {
   /** by class of status: `2xx` */
   requests: Readonly<Record<string, number>>
@@ -10,7 +10,7 @@ export interface PortReport {
   refused: number
 }
 
-/** What a process that serves repositories says of itself. */
+/** The report of a process that serves repositories. */
 export interface ListenerReport {
   /** by the name of the port */
   ports: Readonly<Record<string, PortReport>>
@@ -19,7 +19,7 @@ export interface ListenerReport {
   uptimeSeconds: number
   /** by kind, in bytes */
   memory: Readonly<Record<string, number>>
-  /** null where the system does not tell */
+  /** null if the system does not report it */
   openFiles: number | null
 }
 

@@ -1,4 +1,4 @@
-// What a mirror brings from its source: the stored document, with its defaults and bounds.
+// Which packages a mirror imports from its source: the stored document, with its defaults and bounds.
 import Type, { type Static } from 'typebox'
 import Value from 'typebox/value'
 

@@ -1,4 +1,4 @@
-/** Something that a source offers and that is not read of it, beside packages that are left out. */
+/** Something that a source offers and that is not read, besides packages that are left out. */
 export interface NotCarried {
   /** an open list */
   what: 'architectures' | 'packages' | 'components' | 'modules' | 'groups' | 'advisories' | 'products'

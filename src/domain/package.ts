@@ -1,6 +1,6 @@
 // The shared types of packages: formats, the facts a file states, distributions.
 
-/** The id of a package format. `formats/index` lists the formats, and nothing else does. */
+/** The id of a package format. Only `formats/index` lists the formats. */
 export type FormatId = string
 
 /** A codename that packages are published under: one format, and one unit of publication whatever its architectures. */
@@ -18,13 +18,13 @@ export interface Distribution {
   name: string
   fullName: string
   packageManager: string
-  /** its major version, where a package may be too new for it (apk) */
+  /** major version of its package manager, if a package may be too new for it (apk) */
   packageManagerMajor?: number
-  /** the newest version of the package format that its systems install, where they are too old for the newest one (rpm) */
+  /** the newest version of the package format that its systems install, if they are too old for the newest one (rpm) */
   packageFormatMajor?: number
-  /** what its repository says of itself, where that is declared (deb) */
+  /** fields of its Release file, if they are declared (deb) */
   release?: ReleaseFields
-  /** further names under which clients find it, beside the codename (deb) */
+  /** further names under which clients find it, besides the codename (deb) */
   aliases?: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export interface ReleaseFields {
   description?: string
   /** installed from only on request, unless a pin says otherwise */
   notAutomatic?: boolean
-  /** but what was installed from it is kept up to date */
+  /** but packages installed from it are kept up to date */
   butAutomaticUpgrades?: boolean
 }
 
@@ -60,7 +60,7 @@ export interface Requirement {
   anyOf: Relation[]
   /** as the package states it */
   text: string
-  /** the boolean dependency that this is a clause of (rpm); together the clauses may say less than it does */
+  /** the boolean dependency that this is a clause of (rpm); all its clauses together may require less than it does */
   whole?: string
 }
 
@@ -103,7 +103,7 @@ export interface PackageFacts<Rec = unknown> {
   record: Rec
 }
 
-/** Facts reduced to what advisories are matched by. */
+/** Facts reduced to the fields that are matched with advisories. */
 export function factsToMatch(
   known: Pick<PackageFacts, 'format' | 'name' | 'version' | 'arch' | 'sourcePackage' | 'sourceVersion'>,
 ): PackageFacts {
@@ -129,7 +129,7 @@ export function factsToMatch(
   }
 }
 
-/** The digests every stored file carries, hex. */
+/** The digests of every stored file, hex. */
 export interface Digests {
   sha256: string
   sha512: string
@@ -137,7 +137,7 @@ export interface Digests {
   md5: string
 }
 
-/** A stored file together with its facts, as a format's `entry` is given it. */
+/** A stored file with its facts: the input of a format's `entry`. */
 export interface StoredPackage<Rec = unknown> {
   facts: PackageFacts<Rec>
   /** file name under which clients download it, made from the facts by the format's `filename` */

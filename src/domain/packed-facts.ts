@@ -1,4 +1,4 @@
-// The facts of a file as its row keeps them: JSON text, and the file list compressed.
+// The facts of a file as its row stores them: JSON text, and the compressed file list.
 import { Readable } from 'node:stream'
 import { createGunzip, gunzipSync, gzipSync } from 'node:zlib'
 import type { PackageFacts } from './package.ts'
@@ -10,7 +10,7 @@ export interface PackedFacts {
   files: Uint8Array
 }
 
-/** Packing the facts of the largest package takes 200 ms, so a reader of packages does it as well. */
+/** Packing the facts of the largest package takes 200 ms, so readers do it. */
 const packed = new WeakMap<PackageFacts, PackedFacts>()
 
 export function packFacts(facts: PackageFacts): PackedFacts {
@@ -19,12 +19,12 @@ export function packFacts(facts: PackageFacts): PackedFacts {
   )
 }
 
-/** Notes what `packFacts` would return. Facts are not changed once they are read. */
+/** Notes what `packFacts` returns for these facts, which never change. */
 export function notePacked(facts: PackageFacts, asPacked: PackedFacts): void {
   packed.set(facts, asPacked)
 }
 
-/** How much text the facts hold, as far as it can be long: the file list, and the rest where it was packed. */
+/** The characters of the file list and, if the facts were packed, of the rest. */
 export function factsCharacters(facts: PackageFacts): number {
   let count = packed.get(facts)?.facts.length ?? 0
   for (const { length } of facts.files) count += length
@@ -54,7 +54,7 @@ export async function filesAmong(files: Uint8Array, wanted: ReadonlySet<string>)
   return found
 }
 
-/** Some paths of a stored file's list. @param at.q part of the path, in any case @returns `total`: how many have it */
+/** Some paths of a stored file's list. @param at.q part of the path, in any case @returns `total`: how many paths contain `q` */
 export async function filesPage(
   files: Uint8Array,
   at: { q?: string | undefined; skip: number; limit: number },

@@ -1,4 +1,4 @@
-// What each error code means for the person who meets it, and what to do: the text of docs/error-codes.md.
+// What each error code means to the person who gets it, and what to do: the text of docs/error-codes.md.
 import type { ProblemCode } from './problem.ts'
 
 export interface ProblemHelp {

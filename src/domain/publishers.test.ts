@@ -1,4 +1,4 @@
-// Which conditions open the door too far, and which ID tokens they accept.
+// Which conditions are refused as too wide, and which ID tokens conditions accept.
 import { describe, expect, test } from 'vitest'
 import { claimsFault, differingClaims, publisherOfActor, jobTokenName, type Publisher } from './publishers.ts'
 

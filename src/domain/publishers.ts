@@ -31,7 +31,7 @@ const NAMES = [
 
 /**
  * What is wrong with the conditions, as the end of "FIELD …", or null. Every customer of a CI provider gets ID tokens of the
- * same issuer with any audience, so a condition must say whose jobs are meant, and no wildcard may stand where the owner does.
+ * same issuer with any audience, so a condition must name the owner of the jobs, without a wildcard.
  */
 export function claimsFault(claims: Readonly<Record<string, string>>): string | null {
   const has = (claim: string) => Object.hasOwn(claims, claim)
@@ -46,8 +46,8 @@ export function claimsFault(claims: Readonly<Record<string, string>>): string | 
 }
 
 /**
- * `repo:acme/x`, `project_path:acme/x`, `organization:acme:…`, `org/0123/…`: a word that says that an owner follows, and the whole
- * owner before the first wildcard. Of other words (`environment:production:*`) every customer of a provider may have the same.
+ * `repo:acme/x`, `project_path:acme/x`, `organization:acme:…`, `org/0123/…`: a word after which an owner follows, and the whole
+ * owner before the first wildcard. After other words (`environment:production:*`) any customer may have the same value.
  */
 function bindsSubject(pattern: string): boolean {
   return /^(?:repo|repository|repository_owner|project|project_path|namespace_path|organization|org|workspace)(?:_id)?[:/][^*?/:]+[/:]/.test(
@@ -68,7 +68,7 @@ export function differingClaims(publisher: Publisher, payload: Readonly<Record<s
     .map(([claim]) => claim)
 }
 
-/** Each token has a name of its own, so that what it changes leads to one job. */
+/** Each token has its own name, so that each change can be traced to one job. */
 export const jobTokenName = (publisher: string, tokenId: string) => `${publisher}#${tokenId.slice(0, 8)}`
 
 /** The publisher in the name of an actor that is a job's token; null for other names. */

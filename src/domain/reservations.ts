@@ -6,7 +6,7 @@ export interface Reservation {
   id: number
   /** `*` is any text, `?` one character */
   pattern: string
-  /** format it is about; null: all */
+  /** the format that it applies to; null: all */
   format: string | null
   /** the import source that the names are reserved for; null: uploads */
   source_id: number | null
@@ -30,9 +30,9 @@ export interface ReservedName {
 }
 
 /**
- * The first name that a package claims and that is reserved for another way of arrival. Of the reservations of a name the
- * most specific one decides: a whole name before patterns, and of patterns the one with the most literal characters. Equal
- * ones allow each of their ways.
+ * The first name that a package claims and that is reserved for another way of arrival. The most specific reservation of a
+ * name decides: a whole name before patterns, and the pattern with the most literal characters before others. Equally
+ * specific ones allow each of their ways.
  * @param sourceId the import source that it comes from; null for an upload
  */
 export function reservedName(
@@ -57,7 +57,7 @@ export function reservedName(
 }
 
 function deniedBy(reservations: readonly Reservation[], stated: string, sourceId: number | null): Reservation | null {
-  // A capability of one architecture, such as `foo(x86-64)`, stands for the name as well.
+  // A capability of one architecture, such as `foo(x86-64)`, claims the name as well.
   const base = /^([^()]+)\([^()]*\)$/.exec(stated)?.[1]
   const names = base === undefined ? [stated] : [stated, base]
   let decisive: Reservation[] = []
@@ -78,7 +78,7 @@ function specificity(pattern: string): number {
 /** Infinity minus itself is no number. */
 const compare = (a: number, b: number) => (a === b ? 0 : a > b ? 1 : -1)
 
-/** Ignores case, as people do who read names. */
+/** Ignores case, as people do when they read names. */
 export function matchesPattern(pattern: string, name: string): boolean {
   return matchesGlob(pattern.toLowerCase(), name.toLowerCase())
 }

@@ -24,7 +24,7 @@ export function reviewDays(days: ReviewDays, severity: Severity): number | null 
 }
 
 /**
- * @param open findings to decide; the strictest of their deadlines counts
+ * @param open findings to decide; the earliest of their deadlines counts
  * @param unscanned whether a scan could not be made, which is as urgent as a high finding
  * @returns null when none of them has a deadline
  */

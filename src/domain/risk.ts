@@ -29,7 +29,7 @@ export function riskOf(finding: Pick<Finding, 'severity' | 'in_kev' | 'epss'>): 
   )
 }
 
-/** The risk of a package: that of its worst finding, 0 without findings. */
+/** The risk of a package: the risk of its worst finding, 0 without findings. */
 export function worstRisk(findings: readonly Pick<Finding, 'severity' | 'in_kev' | 'epss'>[]): number {
   return findings.reduce((worst, finding) => Math.max(worst, riskOf(finding)), 0)
 }

@@ -21,8 +21,8 @@ export function mayAccess(role: Role, access: Access): boolean {
 }
 
 /**
- * The role that may do what both may: the lesser of two, and for two that no set contains (uploader, auditor) the
- * largest role within both, which is reader.
+ * The role that may do what both may: the lesser of the two. If neither contains the other (uploader, auditor), the largest
+ * role within both, which is reader.
  */
 export function lesserRole(a: Role, b: Role): Role {
   const rights = (role: Role) => (Object.keys(ACCESS) as Access[]).filter((access) => mayAccess(role, access))

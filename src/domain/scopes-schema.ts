@@ -1,4 +1,4 @@
-// The schema of scopes, for the API and for settings. An unknown key is refused: a restriction spelled wrong must not be ignored.
+// The schema of scopes, for the API and for settings. An unknown key is refused: a misspelt restriction must not be ignored.
 import Type from 'typebox'
 import { SCOPE_ACTIONS } from './scopes.ts'
 

@@ -1,8 +1,8 @@
-// Scopes of API tokens: what a token may do less than its role. Every restriction narrows, none adds a right.
+// Scopes of API tokens: restrictions of what its role may do. None of them adds a right.
 import { isGlob, matchesGlob } from './glob.ts'
 import { Problem } from './problem.ts'
 
-/** What endpoints do, for `actions` of scopes. `manage` is everything that is none of the others. */
+/** What endpoints do, for `actions` of scopes. `manage` is everything else. */
 export const SCOPE_ACTIONS = ['read', 'upload', 'import', 'promote', 'delete', 'review', 'manage'] as const
 export type ScopeAction = (typeof SCOPE_ACTIONS)[number]
 
@@ -17,7 +17,7 @@ export interface Scopes {
   names?: readonly string[] | undefined
 }
 
-/** Packages that a request changes. What it does not name could be anything. */
+/** Packages that a request changes. A missing key could be anything. */
 export interface Target {
   distribution?: string | undefined
   format?: string | undefined
@@ -43,7 +43,7 @@ export function requireAction(scopes: Scopes, action: ScopeAction): void {
 
 /**
  * Checks what is known of the packages; call it again when more is known.
- * @throws Problem `forbidden` when they are others than those of the scopes
+ * @throws Problem `forbidden` when they are outside the scopes
  */
 export function requireInside(scopes: Scopes, target: Target): void {
   for (const { list, key, matches } of KINDS) {
@@ -54,7 +54,7 @@ export function requireInside(scopes: Scopes, target: Target): void {
   }
 }
 
-/** As `requireInside`, for all that the request will ever name. @throws Problem `forbidden` also when it leaves something open */
+/** As `requireInside`, when the request will name nothing more. @throws Problem `forbidden` also for a key that is missing */
 export function requireAllInside(scopes: Scopes, targets: readonly Target[]): void {
   for (const target of targets) requireInside(scopes, target)
   for (const { list, key } of KINDS) {

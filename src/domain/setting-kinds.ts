@@ -29,12 +29,12 @@ export function line(value: string, description: string, options: TextOptions = 
   return withCheck(schema, options)
 }
 
-/** Kept sealed, shown as `***`; `format: password` is how the schema, and OpenAPI, know it. */
+/** Stored sealed and shown as `***`; `format: password` marks it in the schema and in OpenAPI. */
 export function secret(description: string) {
   return withCheck(Type.String({ default: '', maxLength: 1024, format: 'password', description }), {})
 }
 
-/** Entries that come and go by name; null takes one away. */
+/** Entries that are added and removed by name; null removes one. */
 export function entries<T extends TSchema>(key: string, value: T, description: string) {
   return Type.Record(Type.String({ pattern: key }), value, {
     default: {},
@@ -44,7 +44,7 @@ export function entries<T extends TSchema>(key: string, value: T, description: s
   })
 }
 
-/** Objects in their order; a change replaces the whole list. @param fault returns what is wrong with all of them, or null */
+/** An ordered list of objects; a change replaces all of it. @param fault returns what is wrong with the list, or null */
 export function list<T extends TObject>(
   item: T,
   maxItems: number,
@@ -81,7 +81,7 @@ export function isEntries(schema: TSchema): boolean {
 
 function withCheck(schema: ReturnType<typeof Type.String>, options: TextOptions) {
   const fault = (value: unknown): string | null => {
-    // Another rule tells that it is no text.
+    // Another rule reports that it is not text.
     if (typeof value !== 'string') return null
 
     if (/[\u0000-\u001f\u007f\u2028\u2029]/.test(value)) return 'must not hold control characters or line breaks'
@@ -120,7 +120,7 @@ export const isHost: TextCheck = (value) => {
   return fits ? null : 'must be a host name or an IP address, without port'
 }
 
-/** RFC 5322 in what mail servers really take: no quoted local part, no comments. */
+/** The part of RFC 5322 that mail servers really accept: no quoted local part, no comments. */
 const MAILBOX =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/
 

@@ -29,7 +29,7 @@ const sourceToggles = Object.fromEntries(
 
 const BUILT_IN_OR_ID = `^(${BUILT_IN_SOURCE_KEYS.map((key) => key.replaceAll('.', '\\.')).join('|')}|[1-9][0-9]{0,14})$`
 
-/** As in a file of distributions; `*` stands for those that are not named. */
+/** As in a file of distributions; `*` means those that are not named. */
 const CODENAME_OR_ALL = '^(\\*|[A-Za-z0-9][A-Za-z0-9._-]{0,99})$'
 
 /** One line of text. */

@@ -6,7 +6,7 @@ export interface BuiltInSource {
   /** codename of the distribution that takes its packages */
   distribution: string
   label: string
-  /** carries security updates: read by the daily sync */
+  /** has security updates: the daily sync reads it */
   security: boolean
 }
 

@@ -22,13 +22,13 @@ export type HeldReason = (typeof HELD_REASONS)[number]
 export const DECISION_ACTIONS = ['accept_risk', 'exception', 'reject', 'upgrade_required'] as const
 export type DecisionAction = (typeof DECISION_ACTIONS)[number]
 
-/** What scans packages again after publication. */
+/** The mechanisms that scan packages again after publication. */
 export type Mechanism = Extract<HeldReason, 'rescan' | 'rematch' | 'second_scanner' | 'dependency_scan'>
 
 /** The keys of `pipeline` in the upload answer. */
 export type PipelineKey = 'antivirus' | 'cve_scan' | 'gpg' | 'dependencies'
 
-/** A check of the gate: one of these keys, or a further one, which only `validation_steps` shows. */
+/** A check of the gate: one of these keys, or another one, which only `validation_steps` shows. */
 export type CheckKey = PipelineKey | (string & {})
 
 /** Values of the keys of `pipeline` in the upload answer (docs/api-decisions.md, section 6). */
@@ -63,13 +63,13 @@ export interface Coverage {
   files_skipped: { name: string; reason: string }[]
   bytes: number
   /**
-   * dependency_scan: `limited` when a file could not be read or an ecosystem has no advisories, `no_data` when none of
-   * the components' ecosystems has
+   * dependency_scan: `limited` when a file could not be read or an ecosystem has no advisories, `no_data` when no
+   * ecosystem of the components has advisories
    */
   result?: 'scanned' | 'limited' | 'no_data'
   /** cve_scan: advisories that were not applied because they are for another stream of the rpm module */
   other_streams?: { stream: string; advisories: number }[]
-  /** antivirus: what the engine unpacks at most, as far as it was measured; null stands for no known limit */
+  /** antivirus: the measured limits of what the engine unpacks; null means no known limit */
   engine_limits?: EngineLimitsShown
 }
 

@@ -8,7 +8,7 @@ export function isStorable(value: unknown): boolean {
   return !(typeof value === 'string' && UNSTORABLE.test(value))
 }
 
-/** The same of every key and string in parsed JSON. */
+/** The same check for every key and string in parsed JSON. */
 export function isStorableJson(value: unknown): boolean {
   let fits = true
   JSON.stringify(value, (key, inner: unknown) => {

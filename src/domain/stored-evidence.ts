@@ -1,9 +1,9 @@
-// The compact form of findings in evidence: without what the record or a decision says, and the same text for the same findings. Pure.
+// The compact form of findings in evidence: without fields of the record or of a decision, and one text for equal findings. Pure.
 import type { Found } from './evidence.ts'
 import type { Finding } from './finding.ts'
 import { canonicalJson } from './json.ts'
 
-/** A finding as an engine reported it. What is left out is the record's. */
+/** A finding as an engine reported it. The fields left out are in the record. */
 export type StoredFound = Omit<
   Finding,
   'action' | 'first_seen' | 'accepted_by_decision' | 'package_name' | 'package_version' | 'package_type'
@@ -19,7 +19,7 @@ export interface About {
 
 type Reported = Omit<Found, 'first_seen' | 'accepted_by_decision'>
 
-/** @returns null without findings; packages built from one source share the text where only their names differ */
+/** @returns null without findings; packages built from one source share the text if only their names differ */
 export function packFound(findings: readonly Reported[], about: About): string | null {
   if (findings.length === 0) return null
   const packed = findings.map((found) => {

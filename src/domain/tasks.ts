@@ -1,4 +1,4 @@
-// Long work that outlives the process that began it: the states of a task, and what a kind of task is given. Pure.
+// Long work that outlives the process that began it: the states of a task, and the input of its work. Pure.
 import type { Json } from './json.ts'
 
 export const TASK_STATES = ['queued', 'running', 'cancelling', 'done', 'failed', 'cancelled'] as const
@@ -54,7 +54,7 @@ export interface TaskRequest {
   requestId?: string | null
 }
 
-/** What the work of a task is given. */
+/** The input of a task's work. */
 export interface TaskContext {
   id: number
   /** what it is about */
@@ -70,23 +70,23 @@ export interface TaskContext {
   line(message: string, data?: Json): void
   /** Queues a task that follows from this one. @returns its id */
   enqueue(request: Omit<TaskRequest, 'createdBy' | 'requestId'>): Promise<number>
-  /** Aborts on cancellation (with `TaskCancelled`), on shutdown, and when another process has taken over; the work then throws its reason. */
+  /** Aborts on cancellation (with `TaskCancelled`), on shutdown, and after a takeover by another process; the work throws its reason. */
   signal: AbortSignal
 }
 
-/** Why the signal of a task that somebody cancelled aborts. It never reaches a client. */
+/** The abort reason of a cancelled task's signal. It never reaches a client. */
 export class TaskCancelled extends Error {
   constructor() {
     super('the task is cancelled')
   }
 }
 
-/** What work that can be interrupted needs of its task. */
+/** The part of the context that interruptible work needs. */
 export type TaskProgress = Pick<TaskContext, 'cursor' | 'save' | 'line' | 'signal'>
 
 /**
  * How many tasks of each lane one process runs at the same time. Lanes do not wait for each other. A kind whose tasks wait for
- * those of another is in another lane: mirrors and runs of several syncs wait for syncs.
+ * tasks of another kind is in another lane: mirrors and runs of several syncs wait for syncs.
  */
 export const LANES = {
   /** what a person or a publish waits for */

@@ -8,7 +8,7 @@ const RELEASE = QUALIFIERS.indexOf('')
 const SAME: Readonly<Record<string, string>> = { ga: '', final: '', release: '', cr: 'rc' }
 const SHORT: Readonly<Record<string, string>> = { a: 'alpha', b: 'beta', m: 'milestone' }
 
-/** Real versions stay far below; each hyphen of a hostile one would cost a call on the stack. */
+/** Real versions are far shorter; each hyphen of a hostile one would cost a stack frame. */
 const LONGEST = 500
 
 /** Total over any two strings; negative, zero, positive. */
