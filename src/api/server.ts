@@ -31,7 +31,7 @@ export interface ServerDeps extends MountDeps {
   corsOrigins: readonly string[]
   /** called after each answer; `path` is the route's template or `other` */
   observe(request: { method: string; path: string; status: number; seconds: number }): void
-  /** Resolves when no replica answers from before the changes made so far. */
+  /** Resolves when no replica answers from a state before the changes made so far. */
   changesSeen?(): Promise<void> | undefined
   /** false once the service is stopping */
   accepting(): boolean

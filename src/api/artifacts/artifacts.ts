@@ -50,7 +50,7 @@ const HISTORY = 100
 /** Full records of one name in an answer, the latest first. Narrower calls return the others. */
 const MOST_RECORDS = 25
 const MOST_HEADS = 1000
-/** In one of these records. */
+/** Dependencies in one of these records. */
 const MOST_DEPENDENCIES = 1000
 /** Missing dependencies of one package in a list. */
 const MOST_MISSING = 20

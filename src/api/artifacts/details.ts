@@ -19,7 +19,7 @@ export interface ArtifactDetailDeps {
 type Addressed = Parameters<typeof selectorOf>[0]
 
 export function artifactDetailRoutes({ db, offered }: ArtifactDetailDeps): Route[] {
-  /** Of several the one that lists show too. */
+  /** Of several records, the one that lists show too. */
   async function find(call: Addressed) {
     const selector = selectorOf(call, undefined)
     const row = await findRepresentative(db, selector)

@@ -8,7 +8,7 @@ import { Nullable, TimeSchema } from '../http/schemas.ts'
 
 export const tag = 'auth'
 
-/** One line of visible ASCII, as everything in these protocols is. */
+/** One line of visible ASCII, like every value of these protocols. */
 const Visible = (minLength: number, maxLength: number, description?: string) =>
   Type.String({ minLength, maxLength, pattern: '^[!-~]*$', ...(description ? { description } : {}) })
 const State = Visible(16, 512, 'random text that the client keeps and compares when the browser comes back')

@@ -51,7 +51,7 @@ export const LoginSchema = Type.Object({
   expires_in: Type.Integer({ description: 'seconds' }),
   mfa_required: Type.Boolean({ description: 'false' }),
 })
-/** The answer to a right password or a login elsewhere: a session, or the question for a code. */
+/** The answer to a correct password or a login elsewhere: a session, or the request for a code. */
 export const FirstStepSchema = Type.Object({
   access_token: Type.String({ description: 'empty when a code is needed' }),
   token_type: Type.String(),

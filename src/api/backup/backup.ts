@@ -70,7 +70,7 @@ export function backupRoutes(deps: BackupRouteDeps): Route[] {
   ]
 }
 
-/** The file, or the part of it that is asked for (RFC 9110, section 14). */
+/** Sends the file, or the requested part of it (RFC 9110, section 14). */
 async function sendArchive(path: string, name: string, { headers }: FastifyRequest, reply: FastifyReply) {
   const info = await stat(path, { bigint: true })
   const size = Number(info.size)

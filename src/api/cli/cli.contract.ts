@@ -1,4 +1,4 @@
-// Declarations of /cli: the command of the same version as the service.
+// Declarations of /cli: the command, in the same version as the service.
 import { declare } from '../http/route.ts'
 
 export const getCli = declare({
@@ -8,7 +8,7 @@ export const getCli = declare({
   tag: 'cli',
   summary: 'The command `gatehouse` as one file for Node 20, of the version of this service',
   access: 'public',
-  // Build machines behind one address load it before each use.
+  // Many build machines behind one address may load it before each use.
   limit: 'none',
   answer: null,
   media: ['text/javascript'],

@@ -1,4 +1,4 @@
-// /cli/gatehouse.mjs: the command as one file, so that its version is that of the service and nothing else is needed.
+// /cli/gatehouse.mjs: the command as one file, in the version of the service and without dependencies.
 import { readFile } from 'node:fs/promises'
 import { Problem } from '../../domain/problem.ts'
 import { evaluate } from '../../serve/files/conditions.ts'
@@ -13,7 +13,7 @@ export interface CliDeps {
 }
 
 export function cliRoutes({ path, version }: CliDeps): Route[] {
-  // 0.7 MB, read with the first request: most services are never asked.
+  // 0.7 MB, read at the first request: most services never get one.
   let loaded: Promise<{ bytes: Buffer; digest: string }> | null = null
   const load = async () => {
     const bytes = await readFile(path)
@@ -30,7 +30,7 @@ export function cliRoutes({ path, version }: CliDeps): Route[] {
     handle(getCli, async ({ raw, reply }) => {
       const { bytes, digest } = await file()
       const etag = `"${digest}"`
-      // A new version is seen at once, and an unchanged one costs no transfer.
+      // Clients see a new version at once, and an unchanged one costs no transfer.
       reply.headers({ etag, 'cache-control': 'no-cache', 'x-gatehouse-version': version })
       const condition = { 'if-none-match': raw.headers['if-none-match'] }
       if (evaluate(condition, { etag, changedAt: 0, settled: true }, 0) === 'not_modified')

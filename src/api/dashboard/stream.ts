@@ -1,4 +1,4 @@
-// The stream of /dashboard/events: the present state, what the client missed, then what happens.
+// The stream of /dashboard/events: the present state, missed events, then new events.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { mayAccess, type Role } from '../../domain/roles.ts'
 import type { Dashboard } from '../../operations/dashboard/dashboard.ts'
@@ -13,7 +13,7 @@ export interface DashboardStreamDeps extends LiveStreamDeps {
   feed: Pick<LiveFeed, 'listen' | 'position' | 'replay'>
 }
 
-/** Events that wait until the client has what it missed. */
+/** Events that wait until the client has the events it missed. */
 const MOST_WAITING = 1_000
 
 /** Runs until the client leaves, its credential ends, or the service stops. */
@@ -48,7 +48,7 @@ export function streamDashboard(
       if (more > 0) events.send({ count: more }, 'dropped')
       sendAll(missed)
     }
-    // What arrived meanwhile may be what was replayed.
+    // Events that arrived meanwhile may have been replayed already.
     sendAll(waiting.filter(({ id }) => id === null || id > upTo))
     if (dropped > 0) events.send({ count: dropped }, 'dropped')
     waiting = null

@@ -1,4 +1,4 @@
-// Declarations about one distribution: how clients are set up, and what was published when.
+// Declarations about one distribution: the set-up of clients, and its publications.
 import Type from 'typebox'
 import { Nullable, pageOf, pageQuery, TimeSchema } from '../http/schemas.ts'
 import { declare } from '../http/route.ts'

@@ -1,4 +1,4 @@
-// One distribution: how clients are set up, and what was published when.
+// One distribution: the set-up of clients, and its publications.
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../domain/problem.ts'
 import type { Offered } from '../../formats/format.ts'
@@ -15,7 +15,7 @@ export interface DistributionDetailDeps {
   db: Db
   /** all distributions, active or not */
   all: readonly Offered[]
-  /** null where it is not offered; the addresses depend on how the client reached this service */
+  /** null if the distribution is not offered; the addresses depend on how the client reached this service */
   setupOf(codename: string, request: IncomingMessage): DistributionSetup | null
 }
 

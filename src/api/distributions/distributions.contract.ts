@@ -43,7 +43,7 @@ export const getDistributionsCodenamePackages = declare({
 const COPY_PROBLEMS = ['unknown_distribution', 'distribution_inactive', 'same_distribution', 'format_mismatch'] as const
 
 const Text = Type.String({ minLength: 1, maxLength: 300 })
-/** Packages of one promotion. Each costs some queries, and all of them one publish: 200 take about ten seconds. */
+/** Packages of one promotion. Each costs some queries, and all share one publish: 200 take about ten seconds. */
 const MOST_PROMOTED = 200
 const PromotionKeys = {
   version: Type.Optional(

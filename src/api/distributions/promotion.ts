@@ -1,4 +1,4 @@
-// POST /distributions/promote: one package, or several of which each has its own result.
+// POST /distributions/promote: one package, or several, each with its own result.
 import type { Caller } from '../../domain/caller.ts'
 import type { Origin } from '../../domain/audit.ts'
 import { invalidField, isProblem, type Problem } from '../../domain/problem.ts'
@@ -103,7 +103,7 @@ async function promoteAll(
   }
 }
 
-/** A sentence for each copy that is not served, because of what is known of it there; each once. */
+/** A sentence for each copy that is not served because of its evidence in the target; each sentence once. */
 function heldOf(copied: readonly Copied[]): string[] {
   const rows = copied.flatMap(({ row }) => (row && row.status !== 'published' ? [row] : []))
   const sentences = rows.map(

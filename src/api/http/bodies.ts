@@ -7,7 +7,7 @@ import type { Route } from './route.ts'
 import { unstorable } from './storable.ts'
 
 const BODY_LIMIT = 1024 * 1024
-/** Bytes of all unfinished bodies of callers without a credential, together. */
+/** Total bytes of all unfinished bodies of callers without a credential. */
 const ANONYMOUS_BYTES = 32 * 1024 * 1024
 /** 1 MB holds 500,000 values, which take 200 ms to parse and validate. */
 const MOST_VALUES = 50_000
@@ -19,7 +19,7 @@ interface OpenBody {
   fail(problem: Problem): void
 }
 
-/** The bytes that several unfinished bodies hold together. */
+/** The total bytes of unfinished bodies. */
 export interface BodyBudget {
   readonly totalBytes: number
   add(body: OpenBody): void
@@ -83,7 +83,7 @@ export function requireAnnounced({ headers }: FastifyRequest, limitBytes: number
 }
 
 /**
- * The body as fast as it is read. The connection lives on when the reader stops early, so that it can be answered.
+ * The body as fast as it is read. The connection stays open when the reader stops early, so that the request can be answered.
  * @throws Problem('body_too_large'), or Problem('validation_error') when the client leaves before the end
  */
 export async function* bodyStream({ raw }: FastifyRequest, limitBytes: number): AsyncIterable<Uint8Array> {
@@ -97,7 +97,7 @@ export async function* bodyStream({ raw }: FastifyRequest, limitBytes: number): 
   } catch (error) {
     throw raw.errored ? invalidField('body', 'was cut off') : error
   } finally {
-    // The rest of what arrived. Node does not drop a body that was read in part, and the next request would wait behind it.
+    // Discards the rest. Node does not drop a body that was read in part, and the next request would wait behind it.
     raw.on('error', () => {}).resume()
   }
 }

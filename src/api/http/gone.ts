@@ -1,4 +1,4 @@
-// A signal that tells when the client of a request is gone.
+// A signal that aborts when the client of a request is gone.
 import type { FastifyReply } from 'fastify'
 
 /** Aborts when the connection closes before the answer. It also aborts after the answer, when nothing listens. */

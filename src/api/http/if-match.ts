@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../domain/problem.ts'
 
-/** Sends the mark of the document's state, which `If-Match` of the next change names. */
+/** Sends the document's state as `ETag`; the next change names it in `If-Match`. */
 export function tagged<T>(reply: Pick<FastifyReply, 'header'>, state: string | number, document: T): T {
   reply.header('etag', tagOf(state))
   return document
@@ -11,7 +11,7 @@ export function tagged<T>(reply: Pick<FastifyReply, 'header'>, state: string | n
 
 /**
  * @param about who changed it last, for the person whose change is refused
- * @throws Problem('changed_meanwhile') when the request names another state; one without the header is never refused
+ * @throws Problem('changed_meanwhile') when the request names another state; a request without the header is never refused
  */
 export function requireMatch(
   { headers }: Pick<FastifyRequest, 'headers'>,
@@ -20,7 +20,7 @@ export function requireMatch(
 ): void {
   const given = headers['if-match']
   if (given === undefined || given.trim() === '*') return
-  // Compressing proxies make a tag weak; it stands for the same state.
+  // Compressing proxies make a tag weak; it still names the same state.
   const tags = given.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   if (!tags.includes(tagOf(state)))
     throw new Problem('changed_meanwhile', 'somebody changed it since it was read; nothing was stored', {

@@ -1,6 +1,6 @@
 // Rate limits: a sliding window for each bucket, with the figures of the decisions, section 1.
-// Not rate-limiter-flexible 11.4.0: its windows do not slide, so that of a limit of 20 it let 39 pass within 0.2 s around the edge
-// of two, and its memory has no bound (200 MB for 500,000 keys).
+// Not rate-limiter-flexible 11.4.0: its windows do not slide, so with a limit of 20 it let 39 requests pass within 0.2 s around
+// the edge of two windows, and its memory has no bound (200 MB for 500,000 keys).
 import type { Caller } from '../../domain/caller.ts'
 import { Problem } from '../../domain/problem.ts'
 import { ROLE_LIMITS } from '../../domain/roles.ts'
@@ -42,7 +42,7 @@ export interface RateLimiter {
 
 /**
  * @param factor multiplies every figure, for load tests
- * @param shared counts the requests of all replicas; while it cannot, each replica counts its own, those before included
+ * @param shared counts the requests of all replicas; while it cannot, each replica counts its own, earlier ones included
  */
 export function createRateLimiter(clock: Clock, factor = 1, shared: RequestWindows | null = null): RateLimiter {
   const local = createLocalWindows(clock)

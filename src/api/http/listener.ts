@@ -37,7 +37,7 @@ const TIMEOUTS: ListenerTimeouts = {
   unread: 60_000,
 }
 
-/** A request of which the API knows, once it is admitted, that its body may take as long as it goes on arriving. */
+/** A request. `isUpload` is set at its admission: its body may take any time while it keeps arriving. */
 export interface Arriving extends IncomingMessage {
   isUpload?: boolean
 }
@@ -113,7 +113,7 @@ function watch(request: Arriving, response: ServerResponse, timeouts: ListenerTi
   }
 
   return () => {
-    // It was refused already; its client may still be sending.
+    // The request was refused already; its client may still be sending.
     if (!socket.writable) return
     if (bodyIsLate()) {
       if (response.headersSent) socket.destroy()

@@ -1,4 +1,4 @@
-// Streams of what happens now, which end with the client, its credential or the service.
+// Streams of current events. They end when the client leaves, its credential ends or the service stops.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../domain/roles.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -22,7 +22,7 @@ export interface LiveStream {
 /** What a client may leave unread, in bytes: some thousand events. */
 const MOST_UNREAD = 512 * 1024
 
-/** Runs `work`, which returns when the stream has ended. @param of what the log calls the stream */
+/** Runs `work`, which returns when the stream has ended. @param of name of the stream in the log */
 export async function liveStream(
   { log, authenticate }: LiveStreamDeps,
   { of, access }: { of: string; access: Access },

@@ -72,7 +72,7 @@ async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Pr
   const { authorization } = request.headers
   const path = pathOf(route)
   const isWide = path.includes('+}')
-  // First, because a challenge may name what was asked for.
+  // Set first, because a challenge may name what was requested.
   if (isWide) request.params = wideParams(path, request.url)
   try {
     request.caller =
@@ -96,7 +96,7 @@ async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Pr
   route.beforeBody?.(request)
 }
 
-/** What `admit` asked of the credential, once more. It counts towards no limit. */
+/** Repeats the checks of `admit` on the credential. Counts towards no limit. */
 async function admitAgain(request: FastifyRequest, route: Route, deps: MountDeps): Promise<Caller> {
   const caller = await deps.authenticate(request.headers.authorization)
   request.caller = caller
@@ -106,12 +106,12 @@ async function admitAgain(request: FastifyRequest, route: Route, deps: MountDeps
 
 const declares = (schema: unknown) => 'dry_run' in ((schema as { properties?: object } | undefined)?.properties ?? {})
 
-/** Such a request counts as a read, and as what it is once its body shows that it changes something. */
+/** A request to such a route counts as a read at first, and as a write once its body shows that it changes something. */
 function takesDryRuns({ body, query }: Route): boolean {
   return declares(body) || declares(query)
 }
 
-/** Before validation, so that a malformed request is no way around a limit. Only what the route will look at counts. */
+/** Runs before validation, so that a malformed request does not escape a limit. Checks only where the route reads `dry_run`. */
 function isDryRun(route: Route, { body, query }: FastifyRequest): boolean {
   const said = (from: unknown) => (from as { dry_run?: unknown } | null | undefined)?.dry_run
   return (declares(route.body) && said(body) === true) || (declares(route.query) && said(query) === 'true')

@@ -35,7 +35,7 @@ export function openapi(routes: readonly Declaration[], info: { version: string 
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
     if (route.flags?.hidden) continue
-    // OpenAPI has no parameter of several segments.
+    // OpenAPI has no parameters with several segments.
     const path = pathOf(route).replaceAll('+}', '}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
   }
@@ -43,7 +43,7 @@ export function openapi(routes: readonly Declaration[], info: { version: string 
     openapi: '3.1.0',
     info: {
       title: 'Gatehouse',
-      // Generators of clients take it as the version of a package: `dev` is none (semver, PEP 440).
+      // Client generators use it as a package version, which `dev` is not (semver, PEP 440).
       version: /^\d/.test(info.version) ? info.version : '0.0.0-dev',
       description: 'A private repository for operating-system packages with a gate in front.',
     },

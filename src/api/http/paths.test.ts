@@ -1,4 +1,4 @@
-// Which paths fit a template with `{name+}`, what its parameters are, and which are refused.
+// Which paths match a template with `{name+}`, with which parameters, and which paths are refused.
 import { describe, expect, test } from 'vitest'
 import { byLiterals, matcherOf, requirePlainPath, routerPath, segmentsOf, wideParams } from './paths.ts'
 

@@ -4,7 +4,7 @@ import { invalidField } from '../../domain/problem.ts'
 
 export const API_PREFIX = '/api/v1'
 
-/** The part of a route that says where it is. */
+/** The part of a route that gives its address. */
 export interface Addressed {
   path: string
   root?: boolean
@@ -34,7 +34,7 @@ const nameOf = (part: string) => part.replace(/^\{|\+?\}$/g, '')
 
 export type Params = Record<string, string>
 
-/** @returns the parameters of a path by name; null for a path of another template */
+/** @returns the parameters of a path by name; null for a path that does not match the template */
 export function matcherOf(template: string): (segments: readonly string[]) => Params | null {
   const parts = template.split('/').slice(1)
   const wideAt = parts.findIndex(isWide)
@@ -60,7 +60,7 @@ export function routerPath(template: string): { url: string; constraints?: { wid
   return wideAt === -1 ? { url } : { url: `${url}*`, constraints: { wide: template } }
 }
 
-/** For the router's `constraints`: chooses among the templates with `{name+}`, of which it sees the beginning alone. */
+/** For the router's `constraints`: chooses among templates with `{name+}`, of which the router knows only the beginning. */
 export function wideRouting(routes: readonly (Addressed & { method: string })[]) {
   const wide = routes
     .map((route) => ({ method: route.method, template: pathOf(route) }))
@@ -86,7 +86,7 @@ export function wideRouting(routes: readonly (Addressed & { method: string })[])
   }
 }
 
-/** Puts the template before others that a path fits too: the one with most literal segments, then with most segments. */
+/** Orders templates that match the same path: most literal segments first, then most segments. */
 export function byLiterals(a: string, b: string): number {
   const [ofA, ofB] = [a.split('/'), b.split('/')]
   const literals = (parts: string[]) => parts.filter((part) => !isParameter(part)).length
@@ -99,8 +99,8 @@ export function wideParams(template: string, target: string): Params {
 }
 
 /**
- * Refuses what one program reads as another path than the next. The segments of a `{name+}` were decoded before they were
- * joined, so a slash that came encoded is found in the target alone.
+ * Refuses paths that different programs read differently. The segments of a `{name+}` were decoded before they were joined,
+ * so an encoded slash can be found only in the target.
  * @throws Problem('validation_error') naming the parameter
  */
 export function requirePlainPath(params: Params, target: string, encodedSlashes: boolean): void {

@@ -1,15 +1,15 @@
-// Protocols of others that are spoken below a prefix: how they say errors, and which credential they ask for.
+// Other protocols that the API speaks below a prefix: their form of errors, and the credential they ask for.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Problem } from '../../domain/problem.ts'
 import { pathOf, segmentsOf, type Addressed } from './paths.ts'
 import { answerOf, type ErrorAnswer } from './problems.ts'
 
 export interface Protocol {
-  /** all below it gets its errors, whether there is a route or not */
+  /** every path below it gets the protocol's errors, even without a route */
   prefix: string
   errors: {
     media: string
-    /** the body of an error, from what our own API would say; an object is sent as JSON */
+    /** makes the body of an error from the body of our own API; an object is sent as JSON */
     body(error: ErrorAnswer['body'], status: number): object | string
   }
   /** what a 401 asks for (RFC 9110, section 11.6.1) */
@@ -25,7 +25,7 @@ export function protocolsOf(
     if (route.protocol && !isBelow(pathOf(route), route.protocol.prefix))
       throw new Error(`${pathOf(route)} is not below ${route.protocol.prefix}`)
   return (target) => {
-    // What cannot be decoded is refused, and by its prefix.
+    // A target that cannot be decoded is refused, in the protocol of its prefix.
     const path = segmentsOf(target)?.join('/') ?? target.slice(1)
     return protocols.find(({ prefix }) => isBelow(`/${path}`, prefix)) ?? null
   }
@@ -33,13 +33,13 @@ export function protocolsOf(
 
 const isBelow = (path: string, prefix: string) => `${path}/`.startsWith(`${prefix}/`)
 
-/** Sends the answer of a Problem, in the words of the protocol where there is one. */
+/** Sends the answer of a Problem, in the form of the protocol if there is one. */
 export function sendProblem(reply: FastifyReply, problem: Problem, protocol: Protocol | null = null): FastifyReply {
   const { status, headers, body } = answerOf(problem)
   reply.code(status).headers(headers)
   if (!protocol) return reply.type('application/json; charset=utf-8').send(body)
   if (status === 401) reply.header('www-authenticate', challengeOf(protocol, reply.request))
-  // pip, uv, poetry and Maven 3 print the reason phrase and nothing of the body.
+  // pip, uv, poetry and Maven 3 print the reason phrase but not the body.
   reply.raw.statusMessage = visible(body.detail)
   const said = protocol.errors.body(body, status)
   // As bytes, because Fastify would add a charset to the media type of a text.
@@ -54,5 +54,5 @@ function challengeOf({ challenge: { scheme, parameters } }: Protocol, request: F
   return [scheme, quoted.join(',')].filter(Boolean).join(' ')
 }
 
-/** Names from the path come into headers, which hold visible ASCII. */
+/** Headers may contain names from the path, but only visible ASCII. */
 const visible = (text: string) => text.replace(/[^\x20-\x7e]/g, '?').slice(0, 500)

@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-/** Probes and scrapes come every few seconds and say nothing. */
+/** Probes and scrapes come every few seconds; their spans are of no use. */
 const UNTRACED = /^\/(health|metrics)\b/
 
 /** Call it before other hooks are added. The span covers everything from the header to the last byte of the answer. */
@@ -35,7 +35,7 @@ export function traceRequests(app: FastifyInstance): void {
     request.span = span
     beginSpan(span, done)
   })
-  // A body arrives by events of the connection, which belongs to no request.
+  // The events of the connection deliver the body, and the connection belongs to no request.
   const goOn = (request: FastifyRequest, done: () => void) => {
     if (request.span) continueSpan(request.span, done)
     else done()

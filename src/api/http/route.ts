@@ -10,7 +10,7 @@ import type { Protocol } from './protocol.ts'
 
 /**
  * Names of rate limits; `limits.ts` has the figures. A route without one uses the limits of the caller's role, for reads or
- * for writes by its method; `reads` is for what changes nothing whatever its method. So does a request with `dry_run`.
+ * for writes by its method. `reads` is for routes that change nothing, whatever their method, and for requests with `dry_run`.
  */
 export type LimitName =
   'reads' | 'login' | 'credentials' | 'upload' | 'import' | 'distributions' | 'stream' | 'webhook' | 'none'
@@ -22,7 +22,7 @@ export interface Call<P, Q, B> {
   /** null on public routes without a valid credential */
   caller: Caller | null
   /**
-   * Looks at the caller's credential, role and scopes again: a body may take hours.
+   * Checks the caller's credential, role and scopes again, because a body may take hours.
    * @throws Problem as before the body: `unauthorized`, `forbidden`, ...
    */
   admitAgain(): Promise<Caller>
@@ -54,13 +54,13 @@ export interface Route {
   summary: string
   access: Access | 'public'
   /**
-   * What it does, for tokens with scopes. Without it: `manage` for admins' routes and for writes, else `read`.
-   * `always` needs no action; `never` is closed to tokens with scopes, because it could give more rights.
+   * What the route does, for tokens with scopes. By default `manage` for admins' routes and for writes, else `read`.
+   * `always` needs no action; `never` refuses tokens with scopes, because the route could give more rights.
    */
   action?: ScopeAction | 'always' | 'never'
   /**
-   * The packages that a write changes, for tokens that are limited to some; `handler` when the handler checks them itself.
-   * Without it, such tokens are refused.
+   * The packages that a write changes, for tokens that are limited to some packages; `handler` when the handler checks them
+   * itself. Without it, such tokens are refused.
    */
   targets?: 'handler' | ((input: { params: never; query: never; body: never }) => Target[])
   limit?: LimitName
@@ -77,24 +77,24 @@ export interface Route {
     hidden?: boolean
     /** development only; 404 in production */
     developmentOnly?: boolean
-    /** of a path with `{name+}`: an encoded slash is a slash of the value; without it such paths are refused */
+    /** for a path with `{name+}`: an encoded slash is part of the value; without this flag such paths are refused */
     encodedSlashes?: boolean
     /** the handler reads the raw body itself */
     multipart?: boolean
     rawBody?: boolean
-    /** a request without a body is one with an empty object */
+    /** a request without a body counts as one with an empty object */
     optionalBody?: boolean
   }
   /** a body of any content type that the handler reads from `bodyStream`; it may take as long as an upload */
   stream?: { mostBytes: number; media: readonly string[] }
-  /** whose errors and challenges it uses instead of our own; those of a whole prefix share one object */
+  /** the protocol whose errors and challenges it uses instead of ours; all routes of a prefix share one object */
   protocol?: Protocol
   /** replaces the limit of 1 MB for bodies */
   bodyLimitBytes?: number
   params?: TSchema
   query?: TSchema
   body?: TSchema
-  /** a body that a client may send, for the OpenAPI document; values that name something are invented */
+  /** an example body for the OpenAPI document; names in it are invented */
   example?: object
   /** success status, 200 by default; the handler may set another with `reply.code` */
   success?: 200 | 201

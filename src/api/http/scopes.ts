@@ -1,4 +1,4 @@
-// Holds tokens to their scopes: the action before the body is read, the packages when they are known.
+// Checks requests against the scopes of tokens: the action before the body is read, the packages when they are known.
 import type { Caller } from '../../domain/caller.ts'
 import {
   hasTargets,

@@ -19,13 +19,13 @@ export interface EventStream {
 export interface StreamOptions {
   heartbeat?: boolean
   /**
-   * For streams that nobody can slow down: while the client has not read so many bytes, events are dropped. When it has
-   * read them, the event `dropped` tells how many. A client that reads nothing for a minute is disconnected.
+   * For streams that nobody can slow down: while the client has this many unread bytes, events are dropped. When it has read
+   * them, the event `dropped` reports how many. A client that reads nothing for a minute is disconnected.
    */
   mostUnread?: number
 }
 
-/** A client that reads nothing for so long is gone, or does not want the stream. */
+/** A client that reads nothing for this long is gone, or does not want the stream. */
 const STUCK_MS = 60_000
 
 /** Turns the reply into an event stream. */
@@ -72,7 +72,7 @@ export function openStream(reply: FastifyReply, options: StreamOptions = {}): Ev
   }
   raw.on('close', stop)
   if (reply.request.method === 'HEAD') {
-    // It gets the headers, and has no reason to wait for the end of the stream.
+    // A HEAD request gets the headers and need not wait for the end of the stream.
     stop()
     raw.end()
   }
@@ -103,7 +103,7 @@ export function errorEvent(problem: Problem): Record<string, unknown> {
 /** Open streams of one principal (docs/api-decisions.md, section 1). */
 const MOST_OPEN = 5
 
-/** Counts open streams by principal. @returns a function that counts one more, and returns what to call at its end */
+/** Counts open streams by principal. @returns a function that counts one more and returns the function to call at its end */
 export function createOpenStreams(): (principal: string) => () => void {
   const open = new Map<string, number>()
   return (principal) => {

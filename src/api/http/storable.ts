@@ -1,4 +1,4 @@
-// Checks of parameters that no schema makes: text that PostgreSQL can store, and filters that exist.
+// Checks of parameters beyond schemas: text that PostgreSQL can store, and filters that exist.
 import type { TSchema } from 'typebox'
 import { invalidField, type Problem } from '../../domain/problem.ts'
 import { isStorable } from '../../domain/storable.ts'

@@ -26,7 +26,7 @@ export interface JobRouteDeps extends TaskStreamDeps {
   tasks: Pick<Tasks, 'follow' | 'cancel'>
 }
 
-/** As a contract declares them. */
+/** The declarations of a contract. */
 export interface JobDeclarations {
   list: typeof getImportSyncJobs
   active: typeof getImportSyncJobsActive

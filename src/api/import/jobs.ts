@@ -9,14 +9,14 @@ import type { TaskRow } from '../../store/tables.ts'
 import { taskById } from '../../tasks/task-query.ts'
 import { lastEventOf, streamTask, type TaskStreamDeps } from '../tasks/stream.ts'
 
-/** What the cursor and the result of such a task have. */
+/** The keys that the cursor and the result of such a task share. */
 interface Progress {
   total?: number
   done_count?: number
   error_count?: number
 }
 
-/** @param progress of a kind of task that keeps it elsewhere */
+/** @param progress for kinds of tasks that store it elsewhere */
 export function jobOf(task: TaskRow, progress = (task.result ?? task.cursor ?? {}) as Progress) {
   const { label, source_ids: ids } = task.arguments as { label?: string; source_ids?: unknown[] }
   const { total = ids?.length ?? 0, done_count = 0, error_count = 0 } = progress
@@ -35,7 +35,7 @@ export function jobOf(task: TaskRow, progress = (task.result ?? task.cursor ?? {
 function statusOf({ state }: TaskRow, { total, error_count }: Required<Progress>) {
   if (!isEnded(state)) return 'running'
   if (state === 'cancelled') return 'cancelled'
-  // One source that cannot be read among others is no failure of the job.
+  // If only some sources cannot be read, the job has not failed.
   return state === 'failed' || (total > 0 && error_count === total) ? 'error' : 'done'
 }
 

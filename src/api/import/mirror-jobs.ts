@@ -55,7 +55,7 @@ export function mirrorJobOf(task: TaskRow) {
   }
 }
 
-/** A run goes on after packages that fail, so it is done; nobody should have to compare counts to see them. */
+/** A sentence about failed packages, so that nobody has to compare counts: a run continues after them and ends as `done`. */
 function failuresOf({ state, result }: Pick<TaskRow, 'state' | 'result'>, error: number): string | null {
   if (state !== 'done' || error === 0) return null
   const { done_count: all } = result as unknown as MirrorResult

@@ -89,7 +89,7 @@ export function importMirrorRoutes(deps: ImportMirrorDeps): Route[] {
   ]
 }
 
-/** What `ETag` says of a mirror. */
+/** The state of a mirror for `ETag`. */
 const stateOf = (row: MirrorRow | null) => row?.updated_at.getTime() ?? 'none'
 
 /** Aborts when the client leaves. */

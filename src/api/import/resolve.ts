@@ -27,7 +27,7 @@ export interface ResolveRouteDeps {
 const MOST_PACKAGES = 1000
 /** Packages that each list of the policy names. */
 const MOST_NAMED = 200
-/** Packages that are matched together. */
+/** Packages that are matched at a time. */
 const TOGETHER = 200
 const MOST_MISSING = 200
 
@@ -89,11 +89,11 @@ export function importResolveRoutes({ db, clock, registry, matcher, ...deps }: R
 }
 
 interface Judged extends Preview {
-  /** of the record that the distribution has of it and does not offer */
+  /** status of a record of the package that the distribution has and does not offer */
   recordStatus: PackageStatus | null
 }
 
-/** What the policy says of the package and of what would come with it. A record that was decided about stands above it. */
+/** The policy's action for the package and for what would come with it. The status of an existing record takes precedence. */
 function policyOf(previews: ReadonlyMap<CatalogRow, Judged>) {
   const all = [...previews].map(([{ name, version, arch }, judged]) => ({
     ...{ name, version, arch, findings: judged.findings },

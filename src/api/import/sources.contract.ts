@@ -9,7 +9,7 @@ import { declare } from '../http/route.ts'
 
 const words = (maxItems: number) => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems })
 
-/** What people say of a source. */
+/** The fields of a source that people set. */
 const FIELDS = {
   name: Type.String({ minLength: 1, maxLength: 200 }),
   url: Type.String({

@@ -56,7 +56,7 @@ export function importRoutes(deps: ImportRouteDeps): Route[] {
     }),
     handle(postImportSourcesIdSync, async ({ params, caller, origin, raw, reply }) => {
       const { id } = await sources.find(params.id)
-      // A sync that is under way is joined.
+      // Joins a sync that is already running.
       const open = await openTask(db, SYNC, String(id))
       const request = { kind: SYNC, key: String(id), arguments: { by: caller.name }, createdBy: caller.name }
       const task = open ?? (await deps.tasks.enqueue({ ...request, requestId: origin.requestId }))

@@ -27,7 +27,7 @@ const Updated = Type.Object({
   message: Type.String(),
 })
 
-/** @param flags.leaderOnly its data are in the database, which one replica updates; otherwise each machine has its own */
+/** @param flags.leaderOnly the data are in the database, and one replica updates them; otherwise each machine has its own */
 function engine(
   path: string,
   what: string,

@@ -36,7 +36,7 @@ type Head = Awaited<ReturnType<typeof headRows>>[number]
 export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
   const { db, clock } = deps
 
-  /** Those that wait for a decision first, with where a fix is. */
+  /** The findings with the places of their fixes; those that wait for a decision first. */
   async function weighed(row: PackageRow, siblings: readonly Head[], before: readonly { id: string }[]) {
     const { format } = deps.offered(row.distribution)
     const findings = inOrderOfUrgency(findingsOf(row))
@@ -143,7 +143,7 @@ function heldOf(row: PackageRow) {
   }
 }
 
-/** The newest published version of the package that has the fix. Components inside it are fixed by their own versions. */
+/** The newest published version of the package that has the fix. For components inside it, the fixed versions are their own. */
 function fixedHere(
   { package_type: type, fix_versions: fixes }: Finding,
   row: PackageRow,

@@ -76,7 +76,7 @@ export const SecurityItem = Type.Intersect([
   }),
 ])
 
-/** What is decided, and why; without saying about which records. */
+/** The decision and its reasons, without the records it is about. */
 export const DECISION_FIELDS = {
   decision: Type.Optional(Type.Enum(['approve', 'reject'])),
   action: Type.Optional(Type.Enum([...DECISION_ACTIONS])),
@@ -112,7 +112,7 @@ interface Selecting {
   query: { distribution?: string | undefined; arch?: string | undefined }
 }
 
-/** The records a call is about. Query keys go before keys of the body (decisions, section 4). */
+/** The records a call is about. Query keys take precedence over keys of the body (decisions, section 4). */
 export function selectorOf({ params, query }: Selecting, body: unknown) {
   const pick = (key: 'distribution' | 'arch') => query[key] ?? textOf(body, key) ?? undefined
   return { name: params.name, version: params.version, distribution: pick('distribution'), arch: pick('arch') }

@@ -17,8 +17,8 @@ import {
 import { headOf, type ReviewState } from '../shared/records.ts'
 
 /**
- * Findings of one package among others; a kernel has 3,000, which are 4 MB. `total_cve` counts all, and the answer about one
- * package has them.
+ * Findings of one package in a list; a kernel has 3,000, which are 4 MB. `total_cve` counts all, and the answer about one
+ * package lists them all.
  */
 export const MOST_FINDINGS = 100
 
@@ -77,7 +77,7 @@ export async function reviewStateOf(
   }
 }
 
-/** The one record of a version that a call is about, without what grows; null when there is none. */
+/** The one record of a version that a call is about, without its large columns; null when there is none. */
 export async function findRepresentative(db: Db, selector: RecordSelector) {
   const rows = await matchingRecords(db, selector)
     .select(['id', 'name', 'version', 'arch', 'distribution', 'sha256', 'status', 'risk'])

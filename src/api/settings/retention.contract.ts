@@ -4,7 +4,7 @@ import { declare } from '../http/route.ts'
 import { Nullable } from '../http/schemas.ts'
 
 const count = Type.Integer()
-/** Of a step that failed, in place of its counts. */
+/** The result of a failed step, in place of its counts. */
 const Failed = Type.Object({ error: Type.String() })
 
 const RetentionResultSchema = Type.Object({

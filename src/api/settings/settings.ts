@@ -51,7 +51,7 @@ export function settingsRoutes(
   ]
 }
 
-/** Refuses a change of settings that were changed since its sender read them, if the request says which state that was. */
+/** Refuses a change if the settings changed since its sender read them and the request names the state that was read. */
 export const unchanged =
   (request: FastifyRequest) =>
   ({ revision, updated_at, updated_by }: SettingsMeta): void =>

@@ -5,7 +5,7 @@ const count = Type.Integer()
 
 export const PerDaySchema = Type.Array(Type.Object({ date: Type.String(), downloads: count, bytes: count }))
 
-/** What a client with one user agent downloaded of a file on a day. */
+/** Downloads of a file by a client with one user agent on one day. */
 export const ClientDownloadSchema = Type.Object({
   ip: Type.String(),
   user_agent: Type.String(),

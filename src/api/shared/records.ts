@@ -20,7 +20,7 @@ export const HeadSchema = Type.Object({
 /** One requirement of a package, as its record shows it. */
 export const RequirementSchema = Type.Object({ name: Type.String(), version_constraint: Type.String() })
 
-/** Findings of a record by severity, and whether it was compared at all; null when that step was not reached. */
+/** Findings of a record by severity, and whether it was scanned at all; null when that step was not reached. */
 export const SummarySchema = Nullable(
   Type.Object({
     scanned: Type.Boolean(),

@@ -24,7 +24,7 @@ export interface TaskStreamOptions {
   end(events: EventStream, task: TaskRow): void
 }
 
-/** A service that stops ends the stream without its end. */
+/** When the service stops, the stream ends without the final event. */
 export async function streamTask(
   { tasks, authenticate, log }: TaskStreamDeps,
   { id, after, access, line, end }: TaskStreamOptions,

@@ -81,7 +81,7 @@ function sourceOf(deps: UploadDeps, { raw, caller, admitAgain }: UploadCall): So
         field(name, value) {
           if (name === 'distribution' && value) {
             to.target(value)
-            // Before the rest of the file is received. The intake checks everything once the file was read.
+            // Checked before the rest of the file is received. The intake checks everything once the file was read.
             requireInside(caller.scopes ?? {}, { distribution: value })
           }
           if (name === 'sha256' && value && !/^[0-9a-f]{64}$/i.test(value))
@@ -89,7 +89,7 @@ function sourceOf(deps: UploadDeps, { raw, caller, admitAgain }: UploadCall): So
         },
       })
       if (!fields['distribution']) throw invalidField('distribution', 'is required')
-      // 512 MB may take 36 hours. What was revoked meanwhile publishes nothing.
+      // 512 MB may take 36 hours. A credential that was revoked meanwhile publishes nothing.
       const { scopes } = await admitAgain()
       return { declaredSha256: fields['sha256'] || null, scopes: scopes ?? null }
     },

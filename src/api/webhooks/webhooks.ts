@@ -65,7 +65,7 @@ async function receive<T extends { status: string }>(
   const body = parseJson(raw, MOST_VALUES)
   if (body === undefined) throw invalidField('body', 'is not valid JSON')
   const delivery = request.headers['x-github-delivery']
-  // The signature covers the body alone, so whoever saw one delivery could send it under another id.
+  // The signature covers only the body, so anyone who saw a delivery could send it under another id.
   const ids = [
     `body:${sha256Hex(raw)}`,
     ...(typeof delivery === 'string' ? [`delivery:${delivery.slice(0, 200)}`] : []),
