@@ -21,7 +21,7 @@ import { createOwnReport } from '../serve/own-report.ts'
 import type { KnownListener } from '../domain/listener-report.ts'
 import type { Restarts } from './supervisor/supervisor.ts'
 
-/** How long a stopping service waits for requests and transfers that are under way. With chores it ends within 20 s. */
+/** How long a stopping service waits for running requests and transfers. Chores included, it ends within 20 s. */
 const DRAIN_MS = 12_000
 
 export interface App {
@@ -29,11 +29,11 @@ export interface App {
   server: FastifyInstance
   routes: readonly Route[]
   fingerprint: string
-  /** Opens the listeners. In development a port that cannot be had is replaced by a free one. @returns the ports in use */
+  /** Opens the listeners. In development an unavailable port is replaced by a free one. @returns the ports in use */
   listen(): Promise<Ports>
   /** Recovers from a crash, then reports ready. */
   start(): Promise<void>
-  /** Waits at most 13 s for what is under way, then closes everything. */
+  /** Waits at most 13 s for running work, then closes everything. */
   close(): Promise<void>
 }
 
@@ -41,9 +41,9 @@ export interface AppDeps extends Process {
   overrides?: Overrides
   /** where other processes serve the repositories; null when this one does */
   servedAt?: RepositoryPorts | null
-  /** how often the parent has started processes again; null before it told, and where there is none */
+  /** how often the parent has restarted processes; null before its first report, and without a parent */
   restarts?: () => Restarts | null
-  /** asks the parent about the processes that serve the repositories; left out where this one serves them */
+  /** asks the parent about the processes that serve the repositories; left out if this one serves them */
   listeners?: (() => Promise<readonly KnownListener[]>) | undefined
 }
 
@@ -124,7 +124,7 @@ export async function createApp({
       // Requests and jobs that wait for a task must not keep the service from stopping.
       insight.feed.stop()
       insight.logTail.stop()
-      // What starts work ends beside the requests, each within its own limit; none keeps the service from stopping.
+      // The parts that start work end while the requests do, each within its own limit; none keeps the service from stopping.
       const ending = [tasks.stop(), scheduler.stop(), crossCheck.stop(), componentScan.stop()]
       const mails = accounts.passwordReset.settled()
       await atMost(DRAIN_MS + 1_000, Promise.all([...ending, mails, listeners.close(DRAIN_MS)]))

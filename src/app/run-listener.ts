@@ -1,4 +1,4 @@
-// A process that serves repositories only: one of several of a parent, or the only one.
+// A process that only serves repositories: one of several children of a parent, or the only one.
 import type { ListenerEnv } from '../config/env.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -10,7 +10,7 @@ import { stopRequested } from './stop-requested.ts'
 import { answerQuestion, createAsker } from './supervisor/questions.ts'
 import { createRepositoryListeners } from './wiring/repository-listeners.ts'
 
-/** How long a stopping process waits for transfers that are under way. */
+/** How long a stopping process waits for running transfers. */
 const DRAIN_MS = 30_000
 
 export interface RunListener {
@@ -18,7 +18,7 @@ export interface RunListener {
   clock: Clock
   log: Log
   uncaught: Uncaught
-  /** the parent then knows what the clients of all its processes read */
+  /** true: the parent knows what the clients of all its processes read */
   isChild: boolean
 }
 

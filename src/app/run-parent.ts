@@ -21,7 +21,7 @@ export interface RunParent {
   env: ListenerEnv
   log: Log
   uncaught: Uncaught
-  /** the environment that the API process inherits; listeners get only what they need of it */
+  /** the environment that the API process inherits; listeners get only the variables they need */
   source: Source
   /** the program of all children */
   main: string
@@ -30,9 +30,9 @@ export interface RunParent {
 }
 
 /**
- * Runs until it is told to stop, or until the API has ended too often, which it does not while its database keeps it from
- * starting. SIGHUP replaces every child.
- * @returns the exit code; of the API when that was the reason
+ * Runs until it is told to stop, or until the API has ended too often. Starts that fail because of the database do not count.
+ * SIGHUP replaces every child.
+ * @returns the exit code; that of the API if it was the reason
  */
 export async function runParent({ env, log, uncaught, source, main, withApi }: RunParent): Promise<number> {
   const stopping = stopRequested({ isChild: false, fatal: uncaught.fatal })
@@ -53,7 +53,7 @@ export async function runParent({ env, log, uncaught, source, main, withApi }: R
       const listener = createAsker((message) => send(worker, message))
       worker.on('message', listener.receive)
       answerTo(worker, log, (question) => pairTurns(question as PairQuestion))
-      // node:cluster hands connections to a worker until its channel is closed, which it notices later than the end.
+      // node:cluster gives connections to a worker until the channel is closed, which happens some time after its exit.
       worker.once('exit', () => {
         if (worker.connected) worker.disconnect()
       })
@@ -98,8 +98,8 @@ export async function runParent({ env, log, uncaught, source, main, withApi }: R
 }
 
 /**
- * Ports that all listeners can open, also those that start later: node:cluster shares a port by its number, so 0 would
- * become another one for them.
+ * Ports that all listeners can open, also those that start later. node:cluster shares a port by its number, so with 0 each
+ * later listener would get another port.
  */
 async function choosePorts(env: ListenerEnv, log: Log): Promise<{ apt: number; rpm: number }> {
   const choose = (name: string, port: number) =>
@@ -121,7 +121,7 @@ function tried(port: number, host: string): Promise<number> {
   })
 }
 
-/** The environment of the parent is inherited by node:cluster: what a listener does not need is emptied. */
+/** Workers of node:cluster inherit the environment of the parent, so variables that a listener does not need are emptied. */
 function forListener(source: Source, ports: { apt: number; rpm: number }): Record<string, string> {
   const empty = Object.fromEntries(Object.keys(source).map((name) => [name, '']))
   const needed = Object.entries(listenerSource(source)).filter(([, value]) => value !== undefined)
@@ -161,7 +161,7 @@ function answerTo(child: ChildProcess, log: Log, answerOf: (question: unknown) =
   })
 }
 
-/** A process that is gone needs no message. */
+/** Sends nothing to a process that is gone. */
 function send(child: ChildProcess, message: object): void {
   if (child.connected) child.send(message, () => undefined)
 }

@@ -15,7 +15,7 @@ import type { RepositoryPorts } from './wiring/repository-listeners.ts'
 
 export interface RunService extends Process {
   uncaught: Uncaught
-  /** where other processes serve the repositories: this one is then the child of a parent that keeps them running */
+  /** where other processes serve the repositories; this one is then a child of the parent that keeps them running */
   servedAt: RepositoryPorts | null
 }
 
@@ -56,7 +56,7 @@ async function run({ servedAt, ...given }: RunService): Promise<number> {
     log.info({ fingerprint: app.fingerprint }, 'ready')
     process.send?.({ ready: true })
   })()
-  // A signal during the start stops it too; a start that fails rejects.
+  // A signal during the start stops it too; a failed start rejects.
   const signal = await Promise.race([stopping, running.then(() => stopping)])
   log.info({ signal }, 'stopping')
   return closed(async () => {
@@ -65,7 +65,7 @@ async function run({ servedAt, ...given }: RunService): Promise<number> {
   }, log)
 }
 
-/** Nothing of OpenTelemetry is loaded unless it is configured. It listens before anything that it traces is made. */
+/** OpenTelemetry is loaded only if it is configured, and before anything that it traces is created. */
 async function traced({ env, log }: Process) {
   if (env.otlpEndpoint === null || env.otelDisabled) return null
   const { startTracing } = await import('../operations/monitoring/tracing.ts')

@@ -1,8 +1,9 @@
-// How a process learns that it is to stop.
+// How a process learns that it must stop.
 
 /**
- * Resolves with the name of the first signal to stop, or with why the process must stop by itself. A child is stopped by its parent, in order: it ignores SIGINT, which a
- * terminal sends to both, and ends immediately when the parent has died, because nobody would start it again.
+ * Resolves with the name of the first signal to stop, or with the reason why the process must stop by itself. The parent stops
+ * its children in order: a child ignores SIGINT, which a terminal sends to both, and ends immediately when the parent has died,
+ * because nobody would start it again.
  */
 export function stopRequested({ isChild, fatal }: { isChild: boolean; fatal: Promise<void> }): Promise<string> {
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// Queues the background indexes of distributions that had no publish for a while.
+// Queues background indexes for distributions without a recent publish.
 import { isEnded } from '../../domain/tasks.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Clock } from '../../kernel/clock.ts'

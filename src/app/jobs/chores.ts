@@ -27,9 +27,9 @@ import { RENEW_MS, type Leader } from './leader.ts'
 const MINUTE = 60_000
 const NOTIFY_MS = 5_000
 const AUDIT_MS = 15_000
-/** How long a package that came in together with newer advisories is judged by earlier ones. */
+/** How long a package that arrived while newer advisories were imported is judged by earlier ones. */
 const BEHIND_MS = 10_000
-/** A download is in the statistics this long after it ended, and the second its log waits. */
+/** A download is in the statistics this long after its end, plus the second that its log waits. */
 const READ_LOGS_MS = 10_000
 /** One piece of background work. It is idempotent: the next run repeats what a failed one left undone. */
 export interface Chore {
@@ -69,7 +69,7 @@ export interface ChoreDeps {
 
 /** @returns the chores, and the two functions that also run at start */
 export function createChores(deps: ChoreDeps): {
-  /** what tells other replicas that this process lives, and leads */
+  /** chores that show other replicas that this process is alive, and whether it leads */
   signsOfLife: Chore[]
   chores: Chore[]
   recover(): Promise<void>
@@ -77,7 +77,7 @@ export function createChores(deps: ChoreDeps): {
 } {
   const { leader, log, staging, pendingDeletions, publisher, audit } = deps
 
-  /** Each step is tried separately, so that a full disk that stops one stops neither the others nor the start. */
+  /** Each step is tried separately: a full disk that stops one step stops neither the others nor the start. */
   const recover = createShared(async () => {
     const steps: [string, () => Promise<unknown>][] = [
       ['uploads that were not acknowledged', staging.sweep],
@@ -131,7 +131,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'installability', everyMs: MINUTE, leaderOnly: true, run: queueChecks },
       { name: 'activity', everyMs: MINUTE, leaderOnly: true, run: deps.activity.catchUp },
       { name: 'pool growth', everyMs: 60 * MINUTE, leaderOnly: true, run: deps.growth.sample },
-      // Every process, because each may see the logs of another machine.
+      // Runs in every process, because each may see the logs of another machine.
       {
         name: 'downloads',
         everyMs: READ_LOGS_MS,

@@ -8,7 +8,7 @@ import type { Db } from '../../store/db.ts'
 import { lastTask } from '../../tasks/task-query.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 
-/** A distribution is checked at most so often without being asked: a mirror of Debian 12 takes 10 s of a processor. */
+/** Shortest time between two automatic checks of a distribution: a mirror of Debian 12 takes 10 s of a processor. */
 export const CHECK_EVERY_MS = 30 * 60_000
 
 /** @returns a function that queues a task for each distribution whose result is out of date */

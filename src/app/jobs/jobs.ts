@@ -16,18 +16,18 @@ export interface JobDeps {
   refresh: Refresh
   mirrorRuns: Pick<MirrorRuns, 'all'>
   syncRuns: Pick<SyncRuns, 'daily'>
-  /** makes a backup and thins the archives out */
+  /** makes a backup and removes surplus archives */
   backup(by: string): Promise<object>
   driftScan(): Promise<object>
-  /** judges again what was held only because a scanner was missing */
+  /** scans packages again that were held only because a scanner was missing */
   judgeAgain(): Promise<object>
   /** removes what is older than the settings keep */
   retention(by: string): Promise<object>
-  /** suspends accounts that the directory does not have any more */
+  /** suspends accounts that the directory no longer has */
   compareWithDirectory(): Promise<object>
 }
 
-/** The schedule of a job whose section of the settings says when it runs. */
+/** The schedule of a job whose section of the settings has its time. */
 function daily({ enabled, timezone, ...time }: Settings['backup' | 'mirror' | 'sync']) {
   return enabled ? { pattern: dailyPattern(time), timezone } : null
 }
@@ -89,7 +89,7 @@ export function createJobs(deps: JobDeps): Job[] {
     {
       id: 'judge_again',
       name: 'Judge again what was held because a scanner was missing',
-      // After the hourly self-test and the update of advisories: what they found out counts.
+      // After the hourly self-test and the update of advisories, so that it uses their results.
       schedule: ({ sync }) => ({ pattern: '47 * * * *', timezone: sync.timezone }),
       run: async () => ({ ...(await deps.judgeAgain()) }),
     },

@@ -8,11 +8,11 @@ export const RENEW_MS = 3_000
 
 export interface Leader {
   isLeader(): boolean
-  /** Whether it leads. Renews a lease of its own that ran out because the process stalled, unless another took it. */
+  /** Whether this process leads. Renews its own lease that ran out while the process stalled, unless another one took it. */
   leads(): Promise<boolean>
   /**
    * Takes or renews the lease. If the database fails, leadership ends when the lease runs out. A process whose machine has a
-   * wrong clock gives leadership up, and takes none.
+   * wrong clock gives up the lease and does not take one.
    */
   tick(): Promise<void>
   resign(): Promise<void>
@@ -20,7 +20,7 @@ export interface Leader {
 
 /**
  * @param deps.isDead whether the process of an instance is known to be dead; its lease is then taken immediately
- * @param deps.onFault is told once when the clock of the machine becomes wrong
+ * @param deps.onFault is called once when the clock of the machine becomes wrong
  */
 export function createLeader(deps: {
   db: Db
@@ -60,7 +60,7 @@ export function createLeader(deps: {
     return held !== undefined
   }
 
-  /** @returns whether the lease was still its own */
+  /** @returns whether this process still held the lease */
   async function renew(): Promise<boolean> {
     const now = clock.now().getTime()
     const own = await db
@@ -79,7 +79,7 @@ export function createLeader(deps: {
     await db.deleteFrom('leases').where('name', '=', 'leader').where('holder', '=', instanceId).execute()
   }
 
-  // A machine that slept has told the time from before its sleep since then: its clock is off until the next measurement.
+  // After a sleep of the machine, this clock continues from the time before it: it is wrong until the next measurement.
   const isLeader = () => clock.now().getTime() < until && clockFault(clock) === null
   return {
     isLeader,

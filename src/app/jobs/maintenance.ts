@@ -52,7 +52,7 @@ export function createMaintenance(deps: Omit<ChoreDeps, 'stopping'> & { log: Log
     async stop() {
       stopping = true
       for (const timer of timers) clearInterval(timer)
-      // A receiver of notifications may not answer; what is cut off here is repeated.
+      // A receiver of notifications may not answer; work that is cut off here is repeated.
       await atMost(GRACE_MS, Promise.allSettled([...running, publisher.settled()]))
       await attempt('saving the block cache', publisher.saveBlocks)
       await attempt('filing the audit log', audit.flush)

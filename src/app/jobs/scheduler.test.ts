@@ -1,4 +1,4 @@
-// When jobs run, and which ends of a job are reported as failures. Uses PGlite in memory.
+// When jobs run, and which results of a job are reported as failures. Uses PGlite in memory.
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { AuditEvent } from '../../domain/audit.ts'

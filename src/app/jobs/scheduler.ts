@@ -48,7 +48,7 @@ const STOPPED = Symbol('stopped')
 /** The error of a run whose process died. */
 const INTERRUPTED = 'the process that ran the job ended'
 
-/** @param deps.audit gets the first failure after a success, so that a feed that is down all day makes one entry */
+/** @param deps.audit records only the first failure after a success, so that a feed that is down all day makes one entry */
 export function createScheduler(deps: {
   db: Db
   clock: Clock
@@ -83,7 +83,7 @@ export function createScheduler(deps: {
       wasLeader = false
       return
     }
-    // Another replica may have led until now: its runs decide what was missed.
+    // Another replica may have led until now: its runs show what was missed.
     if (!wasLeader) {
       await readLastRuns()
       await repeatInterrupted()
@@ -146,8 +146,8 @@ export function createScheduler(deps: {
   }
 
   /**
-   * Runs jobs again whose last run ended with its process, or is left behind by a process that leads no more. Once each: a
-   * job that ended two processes in a row waits for its next time.
+   * Runs jobs again whose last run ended with its process, or was left by a process that no longer leads. Each only once: a
+   * job whose last two runs both ended with their process waits for its next time.
    */
   async function repeatInterrupted(): Promise<void> {
     for (const job of jobs) {
@@ -185,7 +185,7 @@ export function createScheduler(deps: {
       return null
     } catch (cause) {
       if (signal.aborted && cause === signal.reason) return STOPPED
-      // A person or another replica is doing the same work, or its task goes on after the restart: nothing is missed.
+      // A person or another replica does the same work, or its task continues after the restart: nothing is missed.
       if (isProblem(cause, 'already_running') || isProblem(cause, 'shutting_down')) {
         log.info({ job: job.id, reason: cause.detail }, 'job skipped: its work is done elsewhere')
         return null

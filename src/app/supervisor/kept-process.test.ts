@@ -1,4 +1,4 @@
-// A kept process: started again, replaced and stopped, with processes that end when a test says so.
+// A kept process: restarted, replaced and stopped, with processes whose end the test controls.
 import { setTimeout as after } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createLog } from '../../kernel/log.ts'

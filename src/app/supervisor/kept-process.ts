@@ -1,9 +1,9 @@
-// One process that is kept running: started again after a pause when it ends, replaced on request.
+// Keeps one process running: restarts it after a pause when it ends, and replaces it on request.
 import { constants } from 'node:os'
 import type { Log } from '../../kernel/log.ts'
 import { afterEnd, WAITS, type RestartRules, type Row } from './restarts.ts'
 
-/** The code that stands for an end by SIGTERM. */
+/** The exit code of a process that SIGTERM ended. */
 const TERMINATED = 128 + constants.signals.SIGTERM
 
 export interface Running {
@@ -16,16 +16,16 @@ export interface Running {
 
 export interface KeptProcess {
   /**
-   * @returns null when the process is ready, or waits for something and is tried again; its exit code when it ended before.
-   * It is not started again then.
+   * @returns null when the process is ready, or waits for something and is started again; its exit code when it ended before
+   * it was ready. It is not started again then.
    */
   start(): Promise<number | null>
   /**
-   * Replaces the process by a new one. With `overlap` the old one is told to stop when the new one is ready, and goes
-   * on if the new one fails; otherwise it stops first.
+   * Replaces the process by a new one. With `overlap` the old one stops when the new one is ready, and continues if the new
+   * one fails; otherwise it stops first.
    */
   replace(options: { overlap: boolean }): Promise<void>
-  /** It goes on, but is not started again: a signal to the whole group of processes ends it before `stop` does. */
+  /** From now on the process is not restarted: a signal to the whole process group may end it before `stop` does. */
   letEnd(): void
   /** Sends SIGTERM. @returns the exit code; 0 when nothing runs, or when the process was too young to handle the signal */
   stop(): Promise<number>
@@ -48,9 +48,9 @@ export function createKeptProcess({ name, spawn, rules, log, onRestart, onGivenU
   let pause: NodeJS.Timeout | undefined
   let row: Row = { failures: 0, waits: 0 }
   let stopped = false
-  /** Asked again after every wait. */
+  /** To be called again after every wait. */
   const isStopped = () => stopped
-  /** processes that were replaced and still have clients */
+  /** replaced processes that still have clients */
   const leaving = new Set<Promise<number>>()
 
   const adopt = (process: Running): void => {

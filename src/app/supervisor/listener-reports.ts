@@ -1,9 +1,9 @@
-// Gathers what the processes that serve repositories report about themselves, in their parent.
+// Gathers, in the parent, the reports of the processes that serve repositories.
 import type { KnownListener, ListenerReport } from '../../domain/listener-report.ts'
 import type { Running } from './kept-process.ts'
 import { askInTime } from './questions.ts'
 
-/** The only question of a parent to a listener, which answers with its own, and of the API to the parent, with all. */
+/** The question of the parent to a listener, which answers with its own report, and of the API to the parent, which sends all. */
 export const REPORT = 'report'
 
 /** How long a listener may take to answer, in ms. */
@@ -12,7 +12,7 @@ const LISTENER_MS = 1_000
 export const PARENT_MS = 2_000
 
 export interface ListenerReports {
-  /** Asks this process from when it is ready until it ends: with overlap, the one before it is asked until then. */
+  /** Asks this process from when it is ready until it ends. With overlap, the previous process is asked until then. */
   follow(number: number, process: Pick<Running, 'ready' | 'exited'>, ask: () => Promise<unknown>): void
   countRestart(number: number): void
   /** Answers within `LISTENER_MS`. */

@@ -13,7 +13,7 @@ interface Answer {
 
 export interface Asker {
   ask(question: unknown): Promise<unknown>
-  /** Takes a message of the other process; ignores what is no answer. */
+  /** Takes a message of the other process; ignores messages that are not answers. */
   receive(message: unknown): void
 }
 
@@ -37,15 +37,15 @@ export function createAsker(send: (message: Question) => void): Asker {
 }
 
 /**
- * Asks one question at a time, so that nothing piles up before a process that is held: who asks meanwhile gets the same
- * answer. The promise rejects when there is none within `ms` milliseconds.
+ * Asks one question at a time, so that questions do not pile up for a blocked process: callers meanwhile share its answer.
+ * The promise rejects when no answer comes within `ms` milliseconds.
  */
 export function askInTime<T>(ask: () => Promise<T>, ms: number): () => Promise<T> {
   let open: Promise<T> | null = null
   return () => inTime(() => (open ??= ask().finally(() => (open = null))), ms)
 }
 
-/** Answers a message of the other process with `send`; ignores what is no question. */
+/** Answers a message of the other process with `send`; ignores messages that are not questions. */
 export async function answerQuestion(
   message: unknown,
   answerOf: (question: unknown) => unknown,

@@ -1,4 +1,4 @@
-// When a process that ended is started again, and when that is given up. Pure.
+// When a process that ended is restarted, and when restarting is given up. Pure.
 
 export interface RestartRules {
   /** the pause before the first restart, in ms; it doubles with each further failure */
@@ -8,12 +8,12 @@ export interface RestartRules {
   giveUpAt: number | null
 }
 
-/** A process that ran this long, in ms, had started well: its end is the first failure of a new row. */
+/** After this long, in ms, a process counts as started: its end is the first failure of a new row. */
 export const STABLE_MS = 60_000
 
 /**
- * Exit code of a process that cannot start before something else is there: its database. `EX_TEMPFAIL` of sysexits.h, which
- * nothing in Node ends with. It is tried for ever.
+ * Exit code of a process that cannot start until its database is available. `EX_TEMPFAIL` of sysexits.h, which Node itself
+ * never exits with. The process is restarted without end.
  */
 export const WAITS = 75
 
@@ -23,7 +23,7 @@ const LONGEST_WAIT_MS = 5_000
 /** What happened in a row. */
 export interface Row {
   failures: number
-  /** ends with `WAITS`; they are no failures */
+  /** exits with `WAITS`; they are not failures */
   waits: number
 }
 

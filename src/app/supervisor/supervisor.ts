@@ -5,8 +5,8 @@ import type { RestartRules } from './restarts.ts'
 
 export interface Supervisor {
   /**
-   * @returns null when all processes are ready, though the API may wait for its database; the exit code of the first that
-   * ended before, after all have stopped
+   * @returns null when all processes are ready, though the API may wait for its database; if one ended before it was ready,
+   * the exit code of the first one, after all have stopped
    */
   start(): Promise<number | null>
   /** Replaces every process: the listeners one after the other, without a gap, then the API. */
@@ -18,7 +18,7 @@ export interface Supervisor {
 /** How often processes of each role ended by themselves and were started again. */
 export type Restarts = Readonly<Record<'api' | 'listener', number>>
 
-/** Whether this is what the parent tells the API after each restart. */
+/** Whether this is the message that the parent sends to the API after each restart. */
 export function isRestarts(message: unknown): message is { restarts: Restarts } {
   return typeof message === 'object' && message !== null && 'restarts' in message
 }
@@ -38,7 +38,7 @@ export interface SupervisorDeps {
 }
 
 const LISTENER_RULES: RestartRules = { firstPauseMs: 100, longestPauseMs: 5_000, giveUpAt: null }
-/** Some 30 s of pauses, for what is no fault of the database: one that is away is waited for, without end. */
+/** Some 30 s of pauses in total, for failures other than an unavailable database, which is waited for without end. */
 const API_RULES: RestartRules = { firstPauseMs: 1_000, longestPauseMs: 16_000, giveUpAt: 6 }
 
 export function createSupervisor(deps: SupervisorDeps): Supervisor {
@@ -61,7 +61,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
 
   return {
     async start() {
-      // The first one alone: when a port cannot be had, one process reports it.
+      // Starts the first one alone, so that only one process reports an unavailable port.
       const [first, ...others] = serving
       let failed = (await first?.start()) ?? null
       if (failed === null) {

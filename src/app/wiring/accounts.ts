@@ -29,7 +29,7 @@ import type { Gate } from './gate.ts'
 
 export type Accounts = Awaited<ReturnType<typeof createAccounts>>
 
-/** Seeds the admin that the environment names, where there is none yet. */
+/** Seeds the admin that the environment names, if there is no admin yet. */
 export async function createAccounts(foundation: Foundation, { engines, vulnscan }: Gate) {
   const { env, db, clock, log, audit, paths, settings, secretBox, license, production, onError } = foundation
   const outbound = createHttpClient({

@@ -54,7 +54,7 @@ import type { Publishing } from './publishing.ts'
 import type { LongWork } from './long-work.ts'
 import type { Replicas } from './replicas.ts'
 
-/** Made by the build; the same from `dist/app/wiring` and from `src/app/wiring`. */
+/** Made by the build; the path is the same from `dist/app/wiring` and from `src/app/wiring`. */
 const COMMAND_PATH = join(import.meta.dirname, '..', '..', '..', 'dist', 'cli', 'gatehouse.mjs')
 
 interface Rooms {

@@ -1,4 +1,4 @@
-// Backups: what their task needs of the other rooms.
+// Backups: what their task needs from the other rooms.
 import { backupKind } from '../../operations/backup/backup-task.ts'
 import { dumpDatabase } from '../../operations/backup/database/dump.ts'
 import { stateOfDump } from '../../operations/backup/dumped-state.ts'

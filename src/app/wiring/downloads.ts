@@ -1,4 +1,4 @@
-// Downloads: the reader of access logs, and what is known from them.
+// Downloads: the reader of access logs, and the statistics from them.
 import { createDownloads } from '../../operations/downloads/downloads.ts'
 import { createDownloadReader } from '../../operations/downloads/reader.ts'
 import type { PlacedTarget } from '../../operations/downloads/resolve.ts'
@@ -14,7 +14,7 @@ export function createDownloadCounting(
   { env, db, clock, bus, log, checkpoint, settings, onError }: Foundation,
   { registry }: Publishing,
 ) {
-  // A log does not say which listener answered; the addresses of the trees differ.
+  // A log does not name the listener that answered, but the addresses of the trees differ.
   const listeners = [...new Set(formats.map(({ serving }) => serving.listener))]
   const mounts = listeners.flatMap((listener) => mountsOf(listener, formats, formats))
   const place = (target: string): PlacedTarget | null => {

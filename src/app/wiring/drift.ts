@@ -1,4 +1,4 @@
-// The drift scan: what it needs of the other rooms.
+// The drift scan: what it needs from the other rooms.
 import { createAuditFiles } from '../../operations/drift/audit-files.ts'
 import { createConfirm, createInspections, driftState } from '../../operations/drift/drift.ts'
 import { createHashing } from '../../operations/drift/hashing.ts'

@@ -1,4 +1,4 @@
-// From the environment to the engines behind the gate: malware, advisories, and how both are kept up to date.
+// Creates the engines behind the gate from the environment: malware, advisories, and the updates of both.
 import { join } from 'node:path'
 import type { Env } from '../../config/env.ts'
 import type { Distribution, FormatId } from '../../domain/package.ts'
@@ -32,26 +32,26 @@ const LIST_LIMITS = { maxBytes: 256 << 20, timeoutMs: 5 * 60_000 }
 /** A bucket's largest archive (Debian, 2026) has 130 MB. */
 const OSV_LIMITS = { maxBytes: 2 << 30, timeoutMs: 30 * 60_000 }
 
-/** Parts that suites put in the place of the deployment's own. */
+/** Parts that test suites use in place of the deployment's own. */
 export interface Overrides {
   cveScanner?: CveScanner
   /** in place of the scanners after the first */
   crossScanners?: readonly CveScanner[]
   antivirus?: Antivirus
-  /** how repositories of others are reached */
+  /** how upstreams are reached */
   upstreams?: Partial<UpstreamDeps>
 }
 
 export interface Engines {
   antivirus: Antivirus | null
   antivirusStatus(): Promise<AntivirusStatus>
-  /** null where no antivirus engine is configured */
+  /** null if no antivirus engine is configured */
   freshclam: Freshclam | null
   /** judges arrivals */
   cveScanner: CveScanner
-  /** look at what was published */
+  /** scan published packages */
   crossScanners: readonly CveScanner[]
-  /** knows which packages a change of its advisories is about */
+  /** finds the packages that a change of its advisories affects */
   rematchScanner: CveScanner
   /** for components inside packages */
   componentMatcher: ComponentMatcher
@@ -61,7 +61,7 @@ export interface Engines {
   advisoryData: AdvisoryData
   enrichment: Enrichment
   canaries: Canaries
-  /** whether advisories of that ecosystem tell of the distribution */
+  /** whether advisories of that ecosystem apply to the distribution */
   covers(distribution: Distribution, ecosystem: string): boolean
   close(): Promise<void>
 }
@@ -101,7 +101,7 @@ export async function createEngines(deps: {
   const advisories = createAdvisories(deps)
   const formatOf = (id: FormatId) => formats.find((format) => format.id === id)!
   const compare = (format: FormatId, a: string, b: string) => formatOf(format).versions.compare(a, b)
-  // The address comes from the operator: a mirror in the own network is what most will have.
+  // The address comes from the operator, and most will have a mirror in their own network.
   const http = createHttpClient({
     allowPrivate: true,
     proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },

@@ -1,4 +1,4 @@
-// The parts everything else needs: database, directories, leader, audit log, settings.
+// The parts that everything else needs: database, directories, leader, audit log, settings.
 import { createLicense, type License } from '../../config/license.ts'
 import type { Env } from '../../config/env.ts'
 import { INACTIVE_VARIABLES } from '../../config/variables.ts'
@@ -24,13 +24,13 @@ import { claimStore } from '../../store/objects/ownership.ts'
 import { openObjectStore } from './object-store.ts'
 import { createStaging, type Staging } from '../../store/files/staging.ts'
 
-/** What the process is given. */
+/** The inputs of the process. */
 export interface Process {
   env: Env
-  /** of tests, which move it; left out, everything goes by the clock of the database */
+  /** for tests, which move it; by default everything uses the clock of the database */
   clock?: Clock
   log: Log
-  /** the errors that nothing caught; left out where nobody watches them */
+  /** counts of uncaught errors; left out if nobody watches them */
   uncaught?: Pick<Uncaught, 'counts'>
 }
 
@@ -44,7 +44,7 @@ export interface Foundation extends Process {
   paths: Paths
   database: Database
   db: Db
-  /** null while packages are kept on the disk */
+  /** null while packages are stored on disk */
   objectStore: ObjectStore | null
   pool: Pool
   /** holds quarantine, and the pool unless there is an object store */
@@ -58,7 +58,7 @@ export interface Foundation extends Process {
   secretBox: SecretBox
 }
 
-/** Opens the database, brings its schema up to date and loads the settings. @throws when one of them cannot be had */
+/** Opens the database, brings its schema up to date and loads the settings. @throws when one of these steps fails */
 export async function createFoundation({ env, clock: given, log }: Process): Promise<Foundation> {
   const onError = (error: unknown) => log.error({ err: error }, 'unexpected error')
   const checkpoint = createCheckpoint(env.dieAt ?? undefined)

@@ -106,7 +106,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     offeredOf: ({ distribution }) => offered(distribution),
   })
   const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries })
-  /** whether the step `antivirus` could judge a file now, where it is asked to */
+  /** whether the step `antivirus`, if it is switched on, could judge a file now */
   const canScanMalware = async () => {
     if (!foundation.settings.current().validation.clamav_scan) return true
     return engines.antivirus ? (await engines.antivirus.status()).available : !production

@@ -36,7 +36,7 @@ export async function createImports(
   })
   const upstreams = createUpstreams({
     ...{ http, clock, formats, wait, readers: { quick: readers, slow: slowReaders } },
-    // Beside the uploads of this process, so that a crash leaves nothing.
+    // Beside the uploads of this process, so that its files are removed after a crash.
     stagingDirectory: dirname(staging.newPath()),
     importDirectories: env.importDirectories,
     requireRoom: room.requireRoom,

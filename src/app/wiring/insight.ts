@@ -71,7 +71,7 @@ export function createInsight(
   const metrics = createMetrics({
     totals: () => readTotals(db),
     async antivirusUpdatedAt() {
-      // A file of signatures without a date in it is as old as the file.
+      // Without a date in the signature database, its age is that of the file.
       const { db_date, db_updated_at } = await antivirusStatus()
       const date = db_date ?? db_updated_at
       return date === null ? null : Date.parse(date) / 1000

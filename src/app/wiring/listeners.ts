@@ -1,4 +1,4 @@
-// The ports: the API, the web console, and the repository listeners where this process runs them.
+// The ports: the API, the web console, and the repository listeners if this process runs them.
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { createConsole } from '../../console/console.ts'
@@ -22,7 +22,7 @@ export interface Listeners {
 
 /**
  * @param elsewhere where other processes listen for package clients; null when this one does
- * @param report counts what this one serves
+ * @param report counts what this process serves
  */
 export async function createListeners(
   { env, clock, log, production, settings }: Foundation,

@@ -1,4 +1,4 @@
-// Long work: the tasks and their kinds, and the scheduler that asks for them.
+// Long work: the tasks and their kinds, and the scheduler that queues them.
 import { createJobs } from '../jobs/jobs.ts'
 import { createScheduler } from '../jobs/scheduler.ts'
 import { formats } from '../../formats/index.ts'

@@ -1,4 +1,4 @@
-// The object store that packages are kept in, where one is configured.
+// The object store for packages, if one is configured.
 import type { PoolEnv } from '../../config/env.ts'
 import { StartError } from '../../kernel/start-error.ts'
 import { StorageUnavailable, type ObjectStore } from '../../store/objects/object-store.ts'

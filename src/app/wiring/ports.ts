@@ -1,4 +1,4 @@
-// Opens ports, or free ones instead of those that cannot be had.
+// Opens ports, or free ones in place of those that are unavailable.
 import type { Env } from '../../config/env.ts'
 import type { Log } from '../../kernel/log.ts'
 

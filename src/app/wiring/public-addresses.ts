@@ -1,4 +1,4 @@
-// Where package clients reach the repositories: by the settings, by the environment, or by the address of a request.
+// The addresses of the repositories for package clients: from the settings, the environment or the address of a request.
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Env } from '../../config/env.ts'
@@ -22,13 +22,13 @@ export function publicUrls({ publicAptUrl, publicRpmUrl }: Known, set: unknown):
   return { apt: chosen('apt_url') ?? publicAptUrl, rpm: chosen('rpm_url') ?? publicRpmUrl }
 }
 
-/** The same in a process that serves files only: it reads the settings file, for each set-up that a client asks for. */
+/** The same for a process that only serves files: reads the settings file whenever a client requests a set-up. */
 export function readPublicUrls(known: Known, settingsPath: string): PublicUrls {
   try {
     const stored = JSON.parse(readFileSync(settingsPath, 'utf8')) as { addresses?: unknown } | null
     return publicUrls(known, stored?.addresses)
   } catch (error) {
-    // A file that cannot be read as JSON is the business of the process that writes it.
+    // A file that is not JSON is left to the process that writes it.
     if (isMissing(error) || error instanceof SyntaxError) return publicUrls(known, null)
     throw error
   }

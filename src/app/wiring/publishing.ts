@@ -25,7 +25,7 @@ import { readDeclared } from './declared.ts'
 import type { Foundation } from './foundation.ts'
 import { createReachedAt, publicUrls } from './public-addresses.ts'
 
-/** The main module of a reader: from TypeScript only where this process was, too. */
+/** The main module of a reader: TypeScript if this process runs from TypeScript. */
 const READER = new URL(import.meta.url.endsWith('.ts') ? '../../run-reader.ts' : '../../run-reader.js', import.meta.url)
 
 export type Publishing = Awaited<ReturnType<typeof createPublishing>>
@@ -37,7 +37,7 @@ export async function createPublishing(foundation: Foundation) {
   const { newPath } = foundation.staging
   const readable = dirname(newPath())
   const readers = createReaderPool({ entry: READER, readable })
-  // As many as syncs run at the same time. They have their own, so that uploads do not wait for them.
+  // As many as syncs that run at the same time. Syncs have their own readers, so that uploads do not wait for them.
   const slowReaders = createReaderPool({ entry: READER, readable, mostReaders: 2 })
   const packageKeys = createPackageKeys({
     ...{ db, clock, own: () => keys.openpgp.publicKeyArmored, readers },

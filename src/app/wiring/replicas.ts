@@ -1,4 +1,4 @@
-// What replicas share through Redis, and what a process without Redis uses instead.
+// State that replicas share through Redis, and its replacement in a process without Redis.
 import { createShared } from '../../kernel/shared.ts'
 import type { Redis } from '../../store/redis/connection.ts'
 import { createEvents, LOCAL_EVENTS } from '../../store/redis/events.ts'
@@ -27,7 +27,7 @@ export async function createReplicas({ env, log, bus }: Foundation, { keys }: Pu
       ...(url === (jobsUrl ?? env.redisUrl) ? ['events'] : []),
       ...(url === jobsUrl ? ['job state'] : []),
     ]
-    // Replicas had one signing key from the first; repositories that share a Redis have different ones.
+    // All replicas of a service have the same first signing key; other services on the same Redis have another.
     const redis = client.createRedis({
       url,
       namespace: keys.firstFingerprint.slice(-16).toLowerCase(),
@@ -46,7 +46,7 @@ export async function createReplicas({ env, log, bus }: Foundation, { keys }: Pu
   const live = jobs ? createLiveLines(jobs) : NO_LIVE_LINES
   const cache = general && ttlSeconds > 0 ? createSharedCache({ redis: general, name: 'totals', ttlSeconds }) : null
 
-  // Many packages of one turn are one message.
+  // Many packages in one turn of the event loop make one message.
   const sendPackages = createShared(async () => events.send('packages'))
   bus.on('package', () => void sendPackages())
 

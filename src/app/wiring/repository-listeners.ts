@@ -1,4 +1,4 @@
-// The listeners that package clients use. They read files and need no database, so that processes of their own can run them.
+// The listeners that package clients use. They read files and need no database, so separate processes can run them.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ListenerEnv } from '../../config/env.ts'
@@ -40,11 +40,11 @@ export interface RepositoryListenersDeps {
   clock: Clock
   log: Log
   report: OwnReport
-  /** of all processes that listen on the same ports; without it this is the only one */
+  /** shared by all processes that listen on the same ports; without it this is the only one */
   pairTurns?: PairTurns
 }
 
-/** Files in memory are kept by every process; with many of them each keeps less. */
+/** Every process caches files in memory; the more processes, the less each caches. */
 const LEAST_MEMORY_BYTES = 16 * 1024 * 1024
 
 export async function createRepositoryListeners({

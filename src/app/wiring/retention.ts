@@ -1,4 +1,4 @@
-// Retention: everything that ages, in the order in which it is removed.
+// Retention: everything that is removed by age, in the order of removal.
 import { GROUP_DELETE } from '../../imports/groups.ts'
 import { IMPORT_BULK } from '../../imports/bulk-import.ts'
 import { MIRROR } from '../../imports/mirror/run.ts'
@@ -49,7 +49,7 @@ export function createRetention(
   })
 }
 
-/** Names in the reasons why packages could no longer be installed. */
+/** The package names in the reasons why packages could no longer be installed. */
 const namesBroken =
   ({ plan }: Pick<Installability, 'plan'>) =>
   async (codename: string, removed: readonly PublishedVersion[]): Promise<ReadonlySet<string>> => {
