@@ -1,4 +1,4 @@
-// Logins, sessions, API tokens and what a request's credential is worth.
+// Logins, sessions, API tokens and the rights of a request's credential.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as bcrypt from '@node-rs/bcrypt'
 import { decodeJwt, SignJWT } from 'jose'

@@ -20,11 +20,11 @@ const LAST_USED_STEP_MS = 60_000
 /**
  * Role and `active` are read at each request, not taken from the login.
  * @throws Problem `unauthorized` with the same sentence for every reason: missing, malformed, expired or revoked
- * credential, owner disabled or deleted. One whose owner a directory or provider does not know now gets another sentence.
+ * credential, owner disabled or deleted. The sentence differs only if the directory or provider does not know the owner now.
  */
 export type Authenticate = (authorizationHeader: string | undefined) => Promise<Caller>
 
-/** @param deps.publishers those of the settings: a job's token ends with its publisher, or when that has other scopes */
+/** @param deps.publishers from the settings: a job's token ends when its publisher is removed or gets other scopes */
 export function createAuthenticate(deps: {
   db: Db
   clock: Clock

@@ -1,10 +1,10 @@
-// Commits a change of accounts together with its audit entries.
+// Commits a change of accounts and its audit entries in one transaction.
 import type { Origin } from '../domain/audit.ts'
 import type { AuditLog } from '../audit/log.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 
-/** Adds an audit entry to the transaction of the change; `by` is another than the actor of the change. */
+/** Adds an audit entry to the transaction of the change; `by` replaces the actor of the change. */
 export type Note = (action: string, detail: string, extra?: Record<string, unknown>, by?: string) => Promise<void>
 
 export interface ChangeDeps {

@@ -9,8 +9,8 @@ import { isAppCode, recoveryHash, stepOf } from './totp.ts'
 import type { UserRow } from './user.ts'
 
 /**
- * Three of a million codes are valid at a time. Twenty wrong ones an hour keep a year of guessing below one half, also when
- * it comes from many addresses. Only people who know the password, or hold a session, can use them up.
+ * Three of a million codes are valid at a time. With twenty wrong ones an hour, a year of guessing succeeds with a probability
+ * below one half, even from many addresses. Only people who know the password, or hold a session, can use up the guesses.
  */
 const GUESSES_PER_HOUR = 20
 
@@ -22,7 +22,7 @@ export interface Codes {
    */
   countGuess(user: UserRow, code: string): Promise<void>
   /**
-   * Uses up a code of the account in the transaction of what it permits.
+   * Uses up a code of the account, in the transaction of the action that it permits.
    * @returns which kind it was; null when it is wrong or was used before
    */
   use(tx: Db, user: UserRow, code: string): Promise<'app' | 'recovery' | null>
@@ -90,7 +90,7 @@ export function createCodes(deps: {
       }
       const step = matchingStep(user.mfa_secret, code)
       if (step === null) return null
-      // RFC 6238, section 5.2: a code is accepted once. Of parallel uses the second finds the step taken.
+      // RFC 6238, section 5.2: a code is accepted once. The second of parallel uses finds the step used.
       const used = await tx
         .updateTable('users')
         .set({ mfa_last_step: step, mfa_failures: 0 })
@@ -104,8 +104,8 @@ export function createCodes(deps: {
 }
 
 /**
- * Locks the account before anything that hangs on it, which prevents deadlocks.
- * @returns false when its second factor is another by now, or gone
+ * Locks the account before the rows that depend on it, which prevents deadlocks.
+ * @returns false when its second factor was replaced or removed meanwhile
  */
 export async function lockFactor(tx: Db, user: UserRow): Promise<boolean> {
   const same = await tx

@@ -6,7 +6,7 @@ import { EMAIL_MAX, EMAIL_PATTERN, FULL_NAME_MAX, usernameKey, type UserRow } fr
 
 export interface ExternalAccount {
   source: 'ldap' | 'oidc'
-  /** names the person for ever where the source has such a name; else the user name does */
+  /** permanent id of the person, if the source has one; else the user name identifies them */
   externalId: string | null
   username: string
   email: string
@@ -20,13 +20,13 @@ export interface ExternalAccount {
 /** Why there is no account, for the audit log. */
 export interface Refusal {
   refused: string
-  /** an account of another kind has the name: it is never taken over */
+  /** an account of another kind has the name; it is never taken over */
   conflict?: boolean
 }
 
 /**
  * Creates or updates the account within the transaction of the login, and records it.
- * @param isLogin false where nobody logs in: the account is compared with its source
+ * @param isLogin false when nobody logs in and the account is only compared with its source
  */
 export async function adoptAccount(
   tx: Db,
@@ -116,7 +116,7 @@ async function create(tx: Db, account: ExternalAccount, now: Date, note: Note): 
   return created
 }
 
-/** Values of other systems in the form that accounts have; what has no such form is left out. */
+/** Values of other systems in the form of accounts; values that do not fit are left out. */
 function fieldsOf({ email, fullName }: ExternalAccount): { email: string; full_name: string } {
   const fits = email.length <= EMAIL_MAX && new RegExp(EMAIL_PATTERN).test(email)
   const line = fullName.replace(/[^\P{C}]/gu, ' ').trim()

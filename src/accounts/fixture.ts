@@ -53,7 +53,7 @@ export async function createAccounts(
     passwords?: Passwords
     secretBox?: SecretBox
     settings?: Settings
-    /** false: identity providers may have no address of this machine, as in production */
+    /** false: identity providers must not have addresses of this machine, as in production */
     privateProviders?: boolean
     keysCooldownMs?: number
     isLicensed?: boolean
@@ -182,7 +182,7 @@ export async function createAccounts(
         ip: row.ip,
       }))
     },
-    /** Before the database is closed: what runs unawaited comes to its end. */
+    /** Waits for work that nobody awaits, before the database is closed. */
     async close() {
       await accounts.passwordReset.settled()
       await audit.flush().catch(onError)
@@ -193,7 +193,7 @@ export async function createAccounts(
 }
 export type Accounts = Awaited<ReturnType<typeof createAccounts>>
 
-/** An admin that is no user, for preparing tests without self-protection in the way. */
+/** An admin that is not a user, so that the rules of self-protection do not apply when tests are prepared. */
 export const ROOT: Caller = {
   kind: 'token',
   name: 'token:root',
@@ -203,12 +203,12 @@ export const ROOT: Caller = {
   principal: 'token:none',
 }
 
-/** Another process on the same database: a pool of its own on PostgreSQL; PGlite has only one session to give. */
+/** Another process on the same database: a pool of its own on PostgreSQL; PGlite has only one session. */
 export async function otherProcess(database: Database & { url: string }): Promise<{ db: Db; close(): Promise<void> }> {
   return database.engine === 'postgres' ? openDatabase(database.url) : { db: database.db, close: async () => {} }
 }
 
-/** `ok` for each promise that was kept, else the code of its Problem. */
+/** `ok` for each promise that resolved, else the code of its Problem. */
 export async function outcomes(work: Promise<unknown>[]): Promise<string[]> {
   const results = await Promise.allSettled(work)
   return results.map((result) => {
@@ -218,7 +218,7 @@ export async function outcomes(work: Promise<unknown>[]): Promise<string[]> {
   })
 }
 
-/** The code of the Problem that the work ends in, `ok` when it ends well. */
+/** The code of the Problem that the work throws; `ok` when it succeeds. */
 export async function outcome(work: Promise<unknown>): Promise<string> {
   return (await outcomes([work]))[0] ?? ''
 }

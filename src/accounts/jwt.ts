@@ -8,7 +8,7 @@ const ISSUER = 'gatehouse'
 const JTI = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export type JwtAlgorithm = 'HS256' | 'HS384' | 'HS512'
-/** What a token is good for: a token of one purpose is never accepted for the other. */
+/** The purpose of a token. A token for one purpose is never accepted for the other. */
 export type JwtPurpose = 'access' | 'mfa'
 
 export interface Jwt {
@@ -16,7 +16,7 @@ export interface Jwt {
     purpose: JwtPurpose,
     token: { jti: string; subject: string; now: Date; lifeSeconds: number; claims?: Record<string, unknown> },
   ): Promise<string>
-  /** What an unaltered, unexpired token of this purpose names; else null. Does not read its row. */
+  /** The contents of an unaltered, unexpired token of this purpose; else null. Does not read its row. */
   read(purpose: JwtPurpose, text: string): Promise<{ jti: string; subject: string } | null>
 }
 

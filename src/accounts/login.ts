@@ -24,7 +24,7 @@ export type Login = (
   signal?: AbortSignal,
 ) => Promise<LoginAnswer>
 
-/** The highest bcrypt cost among all accounts, which every refusal must cost too; null when no imported hash is left. */
+/** The highest bcrypt cost among all accounts: every refusal must take as long. Null when no imported hash is left. */
 export async function importedCost(db: Db): Promise<number | null> {
   const row = await db
     .selectFrom('users')
@@ -64,7 +64,7 @@ export function createLogin(
     await audit.record({ ...event, ip: origin.ip, requestId: origin.requestId })
   }
 
-  /** Records that the directory gave no answer, and throws that on. */
+  /** Records that the directory gave no answer, and rethrows the error. */
   function recorded(username: string, origin: Origin): (error: unknown) => Promise<never> {
     return async (error) => {
       if (isProblem(error)) await refuse(username, origin, error.code, error.detail)

@@ -1,4 +1,4 @@
-// The second step of a login: codes of an app, recovery codes, and what guessing costs.
+// The second step of a login: codes of an app, recovery codes, and the limits of guessing.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Secret, TOTP } from 'otpauth'
 import { createTestDatabase } from '../../test/database.ts'

@@ -19,7 +19,7 @@ interface Done {
   message: string
 }
 
-/** Shows that the owner of the account asks, not somebody at an open screen. */
+/** Proves that the request is from the owner of the account, not from somebody at an open screen. */
 export interface Proof {
   /** a code of the app, or a recovery code */
   totp_code?: string | undefined
@@ -40,7 +40,7 @@ export interface Mfa {
   /** @throws Problem `not_found` without a set-up that waits, `wrong_code` */
   confirm(caller: Caller, code: string, origin: Origin): Promise<Done & { recovery_codes: string[] }>
   /**
-   * @throws Problem `not_found`, `wrong_code`, `wrong_password`, `external_account` (a password that is kept elsewhere),
+   * @throws Problem `not_found`, `wrong_code`, `wrong_password`, `external_account` (another system has the password),
    * `validation_error` without a proof, `rate_limited`
    */
   disable(caller: Caller, proof: Proof, origin: Origin, signal?: AbortSignal): Promise<Done>
@@ -144,7 +144,7 @@ export function createMfa(
       await change(deps, user.username, origin, async (tx, note) => {
         const enabled = await tx
           .updateTable('users')
-          // The code that confirmed cannot be used again for a login.
+          // The confirming code cannot be used again for a login.
           .set({ mfa_enabled: true, mfa_last_step: step, mfa_failures: 0 })
           .where('id', '=', user.id)
           .where('mfa_enabled', '=', false)

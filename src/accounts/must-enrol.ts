@@ -1,4 +1,4 @@
-// Whether the settings require a second factor of an account that has none.
+// Whether the settings require a second factor for an account that has none.
 import type { MFA_RULES, Settings } from '../domain/settings.ts'
 import type { Role } from '../domain/roles.ts'
 import type { UserRow } from './user.ts'

@@ -1,4 +1,4 @@
-// The checks of `GET /setup/preflight`: is this deployment fit to be set up?
+// The checks of `GET /setup/preflight`: whether this deployment is ready to be set up.
 import { roomAt } from '../kernel/disks.ts'
 import { sql } from 'kysely'
 import type { CheckResult, PreflightCheck } from './setup.ts'

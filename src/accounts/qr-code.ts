@@ -24,7 +24,7 @@ export function qrCodePng(text: string): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(side, 0)
   header.writeUInt32BE(side, 4)
-  // One bit, grey; compression, filter and interlacing have their only or simplest value.
+  // One bit, grey. Compression, filter and interlacing have their only or simplest value.
   header.set([1, 0, 0, 0, 0], 8)
   return Buffer.concat([
     SIGNATURE,

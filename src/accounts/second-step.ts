@@ -1,4 +1,4 @@
-// What follows a right password: a session, or the question for a code when the account has a second factor.
+// What follows a correct password: a session, or the request for a code if the account has a second factor.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Origin } from '../domain/audit.ts'
@@ -19,7 +19,7 @@ const MOST_TRIES = 5
 /** Expired rows removed with each challenge. */
 const CLEANED_AT_ONCE = 100
 
-/** The answer to a right password when a code is needed too. */
+/** The answer to a correct password when a code is needed too. */
 export interface MfaAnswer {
   access_token: ''
   token_type: 'bearer'
@@ -61,7 +61,7 @@ export function createSecondStep(
     return { access_token: '', token_type: 'bearer', mfa_required: true, mfa_token }
   }
 
-  /** The account of a challenge that may be tried once more. The try is counted before the code is checked. */
+  /** The account of a challenge that has tries left. Counts the try before the code is checked. */
   async function take(id: string): Promise<UserRow | null> {
     const challenge = await db
       .updateTable('mfa_challenges')

@@ -17,7 +17,6 @@ const OLDEST_SESSION_MS = 12 * 3_600_000
 /** Expired rows removed with each login. */
 const CLEANED_AT_ONCE = 100
 
-/** A session. */
 export interface SessionAnswer {
   access_token: string
   token_type: 'bearer'
@@ -35,7 +34,7 @@ export interface Sessions {
    */
   refresh(caller: Caller): Promise<SessionAnswer>
   /**
-   * @returns with `end_session_url` where the browser ends the session at the provider as well
+   * @returns with `end_session_url` if the browser must end the session at the provider as well
    * @throws Problem `session_required`
    */
   end(caller: Caller, origin: Origin): Promise<{ status: 'logged_out'; end_session_url?: string }>
@@ -50,9 +49,9 @@ export function createSessions(
     jwt: Jwt
     expireMinutes: number
     settings: () => Pick<Settings, 'oidc'>
-    /** asks the directory about an account that it has. @throws Problem `unauthorized` when it is gone */
+    /** asks the directory whether it still has an account. @throws Problem `unauthorized` when it is gone */
     confirm(userId: number): Promise<void>
-    /** where a session at the provider is ended; null to leave it */
+    /** the address where a session at the provider ends; null to leave it open */
     endSessionUrl(): Promise<string | null>
   },
 ): Sessions {
@@ -98,7 +97,7 @@ export function createSessions(
           .executeTakeFirst()
         if (!session) throw new Problem('unauthorized', 'the session has ended; log in again')
         const row = await tx.selectFrom('users').selectAll().where('id', '=', session.user_id).executeTakeFirstOrThrow()
-        // Thrown, so that the session stays as it was: its JWT counts until it ends.
+        // Thrown, so that the session stays unchanged: its JWT is valid until it expires.
         if (row.auth_source === 'oidc' && now.getTime() - session.started_at.getTime() >= oldestOidc)
           throw new Problem('unauthorized', 'the session has ended; log in at the identity provider again')
         return row

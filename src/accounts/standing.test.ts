@@ -1,4 +1,4 @@
-// How long accounts of directories and identity providers go on without a word from there.
+// How long accounts of directories and identity providers work without a confirmation from there.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { HOUR_MS } from '../domain/durations.ts'

@@ -1,5 +1,5 @@
-// Whether credentials of an account that others keep still count: not while the directory does not have it, nor long after a
-// directory or an identity provider last knew it.
+// Whether credentials of an external account are still valid: not while the directory does not have the account, nor long after
+// a directory or an identity provider last confirmed it.
 import { HOUR_MS } from '../domain/durations.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -36,7 +36,7 @@ export function requireStanding(user: Standing, { ldap, oidc }: Pick<Settings, '
       'unauthorized',
       'the directory does not have this account any more; it works again when it is back',
     )
-  // Logins of builds that keep no time of a check count as one.
+  // Older builds store no time of a check; a login counts as one.
   if (since(user.directory_checked_at, user.last_login, user.created_at) > ldap.grace_hours * HOUR_MS)
     throw new Problem(
       'unauthorized',

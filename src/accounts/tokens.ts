@@ -34,7 +34,7 @@ export interface ApiToken {
   scopes: Scopes | null
   active: boolean
   token_hint: string
-  /** the trusted publisher whose job it is for; null for tokens that people created */
+  /** the trusted publisher of its job; null for tokens that people created */
   publisher: string | null
 }
 
@@ -50,15 +50,15 @@ export interface CreatedToken {
 }
 
 /**
- * The stored form of a token. One with scopes has another, which a replica of a build that knows no scopes does not find:
- * it refuses the token and does not accept it without its scopes.
+ * The stored form of a token. A token with scopes has another form, which replicas of older builds without scopes do not find:
+ * they refuse the token instead of accepting it without its scopes.
  */
 export function tokenHash(token: string, scopes: Scopes | null): string {
   return sha256Hex(scopes ? `scoped ${token}` : token)
 }
 
 export interface Tokens {
-  /** All tokens, newest first, including revoked and expired ones; of tokens of CI jobs the live ones only. */
+  /** All tokens, newest first, including revoked and expired ones, but only the live tokens of CI jobs. */
   list(): Promise<{ tokens: ApiToken[]; total: number }>
   /**
    * Creates a token that belongs to the caller; one created with a token belongs to that token's owner, and ends no later.
@@ -164,7 +164,7 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
 
     async revoke(caller, id, origin) {
       return change(deps, caller.name, origin, async (tx, note) => {
-        // A token that is being created now is seen after this, or not created.
+        // A token that is being created now is either visible after this, or not created.
         await sql`lock table api_tokens in share row exclusive mode`.execute(tx)
         const { rows } = await sql<{ id: string; name: string }>`
           with recursive ended as (

@@ -22,12 +22,12 @@ export function newSecret(): string {
   return new Secret({ size: SECRET_BYTES }).base32
 }
 
-/** The address that an authenticator app reads from the QR code. */
+/** The URI that an authenticator app reads from the QR code. */
 export function enrolmentUri(secret: string, username: string): string {
   return new TOTP({ ...ALGORITHM, secret: Secret.fromBase32(secret), issuer: ISSUER, label: username }).toString()
 }
 
-/** Whether the text has the form of a code of an app. Recovery codes have another. */
+/** Whether the text has the form of an app's code. Recovery codes have another form. */
 export function isAppCode(text: string): boolean {
   return /^[0-9]{6}$/.test(text)
 }

@@ -52,7 +52,7 @@ export function userOf(row: UserRow): User {
   }
 }
 
-/** The key that usernames are unique and found by. Text that is no valid username gives the empty key, which no user has. */
+/** The unique key of a username. Text that is not a valid username gives the empty key, which no user has. */
 export function usernameKey(text: string): string {
   return USERNAME.test(text) ? text.toLowerCase() : ''
 }

@@ -1,4 +1,4 @@
-// The account that an entry of the directory stands for.
+// The account that belongs to an entry of the directory.
 import type { Settings } from '../../domain/settings.ts'
 import type { ExternalAccount } from '../external-account.ts'
 import type { Person } from './directory.ts'
@@ -8,7 +8,7 @@ export function accountOf(person: Person, ldap: Settings['ldap']): ExternalAccou
   return {
     source: 'ldap',
     externalId: null,
-    // The name of the entry, which may be found by another attribute than the one that was typed.
+    // The name in the entry: people may log in with the value of another attribute.
     username: person.username,
     email: person.email,
     fullName: person.fullName,

@@ -1,4 +1,4 @@
-// Directories that misbehave, by plain sockets: a login gets one answer, and nothing is left uncaught or open.
+// Misbehaving directories, as plain sockets: a login gets one answer, and no error or socket is left behind.
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Asks the LDAP directory: who is this, and is the password right? Nothing is kept between two questions.
+// Asks the LDAP directory who a person is and whether the password is right. Keeps nothing between two questions.
 import { readFile } from 'node:fs/promises'
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
@@ -19,14 +19,14 @@ import { nestedGroups } from './nested-groups.ts'
 type LdapSettings = Settings['ldap']
 
 const CONNECT_MS = 5_000
-/** For one answer of the directory. */
+/** Time limit of one answer of the directory. */
 const ANSWER_MS = 10_000
 /** Connections at the same time, and logins that may wait for one. */
 const AT_ONCE = 10
 const MOST_WAITING = 100
-/** Groups of one person that are looked at. */
+/** Groups of one person that are read. */
 const MOST_GROUPS = 5_000
-/** That one connection reads: 5,000 groups with names of 400 bytes. ldapts joins the pieces of a message with each that comes. */
+/** Bytes that one connection reads: 5,000 groups with names of 400 bytes. ldapts joins all pieces of a message again for each. */
 const MOST_BYTES = 2 * 1024 * 1024
 
 /** A person whose password the directory accepted. */
@@ -45,7 +45,7 @@ export interface DirectoryTest {
 
 export interface Directory {
   /**
-   * @returns the person, or why there is none, as a word for the audit log
+   * @returns the person, or the reason why there is none, for the audit log
    * @throws Problem `ldap_unavailable` when the directory cannot answer, `rate_limited` when too many wait
    */
   check(username: string, password: string): Promise<Person | { refused: string }>
@@ -138,7 +138,7 @@ export function createDirectory(deps: {
     const { ldap } = deps.settings()
     return connected(ldap, async (client) => {
       let entry = await find(client, ldap, filterOfAccount(ldap, username))
-      // A filter that compares with more than `=` may not take "any value": who could log in is there.
+      // A filter with other comparisons than `=` may not accept "any value": try it with the name, as a login does.
       if ('refused' in entry) entry = await find(client, ldap, filterFor(ldap.user_filter, username))
       if ('refused' in entry) return entry as { refused: string }
       return personOf(entry, ldap, await groupsOf(client, ldap, entry))
@@ -186,7 +186,7 @@ export function createDirectory(deps: {
             vendor: root ? [...textsOf(root, 'vendorName'), ...textsOf(root, 'vendorVersion')].join(' ') || null : null,
             naming_contexts: root ? textsOf(root, 'namingContexts').slice(0, 20) : [],
           }
-          // The filter is tried too: a directory reports one that it cannot read.
+          // Tries the filter too: a directory reports a filter that it cannot read.
           const found = await find(client, ldap, filterFor(ldap.user_filter, 'a-name-that-nobody-has'))
           if (!('refused' in found) || found.refused !== 'unknown user')
             return { status: 'error' as const, message: 'ldap.user_filter finds an entry for every name', server_info }
@@ -206,7 +206,7 @@ export function createDirectory(deps: {
 const ownAttributes = (ldap: LdapSettings) =>
   [ldap.attr_username, ldap.attr_email, ldap.attr_fullname, ldap.attr_groups].filter(Boolean)
 
-/** What directories mark an entry with that may not log in: Active Directory, 389 and FreeIPA, OpenLDAP (ppolicy). */
+/** Attributes of entries that may not log in: Active Directory, 389 and FreeIPA, OpenLDAP (ppolicy). */
 const LOCKS = ['userAccountControl', 'nsAccountLock', 'pwdAccountLockedTime']
 /** ADS_UF_ACCOUNTDISABLE */
 const AD_DISABLED = 2
@@ -242,14 +242,14 @@ async function groupsOf(client: Client, ldap: LdapSettings, entry: Entry): Promi
       })
       return searchEntries[0] ? textsOf(searchEntries[0], ldap.attr_groups) : []
     } catch (error) {
-      // A group that is named by no DN, or that this account may not see, leads to no other.
+      // A group whose value is not a DN, or that this account may not see, leads to no other groups.
       if (error instanceof NoSuchObjectError || error instanceof InvalidDNSyntaxError) return []
       throw error
     }
   })
 }
 
-/** A directory may announce a message of 2 GB, or send entries without end. @returns `open` with sockets that end then */
+/** A directory may announce a message of 2 GB, or send entries without end. @returns `open` with sockets that end at the limit */
 function bounded<Open extends (...to: never[]) => Socket>(open: Open): Open {
   const opened = (...to: never[]) => {
     const socket = open(...to)

@@ -1,4 +1,4 @@
-// Which names are asked of the directory, and what becomes of the accounts that it knows.
+// Which names the directory is asked about, and what happens to the accounts that it knows.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { Settings } from '../../domain/settings.ts'

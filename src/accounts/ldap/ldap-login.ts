@@ -10,7 +10,7 @@ import { accountOf } from './account.ts'
 import type { Directory } from './directory.ts'
 
 export interface LdapLogin {
-  /** Whether a name is asked of the directory: never one that a local account has (docs/api-decisions.md, section 3). */
+  /** Whether the directory is asked about a name: never about that of a local account (docs/api-decisions.md, section 3). */
   isAsked(username: string, row: Pick<UserRow, 'auth_source'> | undefined): boolean
   /**
    * @returns the answer, or why the login was refused, for the audit log

@@ -1,4 +1,4 @@
-// What becomes of people whom the directory does not have any more, and of those it has again.
+// What happens to accounts that the directory no longer has, and to those it has again.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { HOUR_MS } from '../../domain/durations.ts'

@@ -1,4 +1,4 @@
-// Accounts that came from the directory are compared with it: who is gone is suspended, and lost groups take the role.
+// Compares accounts from the directory with it: an account that is gone is suspended; lost groups remove the role.
 import type { Settings } from '../../domain/settings.ts'
 import { isProblem, Problem } from '../../domain/problem.ts'
 import type { Origin } from '../../domain/audit.ts'
@@ -11,11 +11,11 @@ import type { Directory } from './directory.ts'
 
 export interface Membership {
   /**
-   * Asks about one account, at the refresh of its session. An outage of the directory is no answer: the grace time counts.
+   * Asks about one account, at the refresh of its session. In an outage of the directory the grace time applies.
    * @throws Problem `unauthorized` when the directory does not have it
    */
   confirm(userId: number): Promise<void>
-  /** Asks about every account, the one that waited longest first. @throws Problem `ldap_unavailable` */
+  /** Asks about every account, the longest unchecked one first. @throws Problem `ldap_unavailable` */
   compareAll(): Promise<{ checked: number; gone: number }>
 }
 
@@ -51,11 +51,11 @@ export function createMembership(
           await note('USER_SUSPEND', `${user.username} is suspended: ${person.refused}`, { username: user.username })
         return false
       }
-      // The entry is that of this account, whatever case its name has by now.
+      // The entry belongs to this account, even if the case of its name has changed.
       const account = { ...accountOf({ ...person, username: user.username }, ldap), mayCreate: false }
       const adopted = await adoptAccount(tx, account, now, note, { isLogin: false })
       if ('refused' in adopted)
-        // The last admin keeps the role, and a disabled account stays disabled: the directory has them all the same.
+        // The last admin keeps the role, and a disabled account stays disabled; the directory still has both.
         await tx
           .updateTable('users')
           .set({ directory_checked_at: now, directory_gone_at: null })

@@ -2,7 +2,7 @@
 import { ROLES, type Role } from '../../domain/roles.ts'
 import type { Settings } from '../../domain/settings.ts'
 
-/** RFC 4515, section 3: what has a meaning in filters is written as its bytes. */
+/** RFC 4515, section 3: characters with a meaning in filters are written as their bytes. */
 export function escapeFilterValue(value: string): string {
   return value.replace(/[\\*()\0]/g, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }
@@ -14,14 +14,14 @@ export function filterFor(template: string, username: string): string {
 }
 
 /**
- * Finds the entry of an account by its name, within what the filter of the settings takes: `{username}` becomes "any value",
- * because people may log in with another attribute than the one that names the account.
+ * Finds the entry of an account by its name, among the entries that the filter of the settings accepts: `{username}` becomes
+ * "any value", because people may log in with another attribute than the one that names the account.
  */
 export function filterOfAccount({ user_filter, attr_username }: Settings['ldap'], username: string): string {
   return `(&(${attr_username}=${escapeFilterValue(username)})${user_filter.replaceAll('{username}', '*')})`
 }
 
-/** A DN in one spelling (RFC 4514), so that equal ones are equal texts; null for text that is no DN. */
+/** A DN in one spelling (RFC 4514), so that equal DNs are equal texts; null for text that is not a DN. */
 export function normalDn(text: string): string | null {
   const rdns = parseDn(text)
   return (
@@ -36,7 +36,7 @@ function escapeDnValue(value: string): string {
 
 type Rdn = [type: string, value: string][]
 
-/** Types and values in lower case, spaces around them removed. Attribute values that groups are named by ignore case. */
+/** Types and values in lower case, spaces around them removed. The attribute values that name groups ignore case. */
 function parseDn(text: string): Rdn[] | null {
   const rdns: Rdn[] = [[]]
   let rest = text

@@ -1,11 +1,11 @@
-// Groups that contain groups of a person, by following the group attribute upwards.
+// Finds the groups that contain a person's groups, by following the group attribute upwards.
 
-/** Groups of one person that are asked about. */
+/** Groups of one person whose parents are asked for. */
 const MOST_ASKED = 500
 
 /**
  * @param parentsOf the groups that a group is a member of
- * @returns the direct groups, then those above them, each once; a circle ends
+ * @returns the direct groups, then those above them, each once, so a cycle does no harm
  */
 export async function nestedGroups(
   direct: readonly string[],
@@ -13,7 +13,7 @@ export async function nestedGroups(
 ): Promise<string[]> {
   const seen = new Map(direct.map((group) => [group.toLowerCase(), group]))
   let asked = 0
-  // A map is walked in the order of insertion, with what is added on the way.
+  // A map is iterated in the order of insertion, including entries added meanwhile.
   for (const group of seen.values()) {
     if (asked++ === MOST_ASKED) break
     for (const parent of await parentsOf(group)) {

@@ -1,4 +1,4 @@
-// What the claims of a person mean here: name, mail address, role. Pure.
+// Reads name, mail address and role from the claims of a person. Pure.
 import { ROLES, type Role } from '../../domain/roles.ts'
 import type { Settings } from '../../domain/settings.ts'
 
@@ -16,7 +16,7 @@ export function claimOf(claims: Claims, name: string): unknown {
   return value
 }
 
-/** Text of a claim; empty when it is missing or no text. */
+/** Text of a claim; empty when it is missing or not text. */
 export function textOf(claims: Claims, name: string): string {
   const value = claimOf(claims, name)
   return typeof value === 'string' ? value : ''
@@ -37,7 +37,7 @@ export function roleOf(claims: Claims, oidc: Settings['oidc']): Role {
   return ROLES.find((role) => mapped.has(role)) ?? oidc.default_role
 }
 
-/** Claims that the settings name and the ID token does not have: providers may give them at the userinfo endpoint only. */
+/** Whether the ID token lacks claims that the settings name: providers may give them only at the userinfo endpoint. */
 export function lacksClaims(claims: Claims, oidc: Settings['oidc']): boolean {
   const wanted = [oidc.claim_username, oidc.claim_email, oidc.claim_fullname, oidc.claim_role]
   return wanted.some((name) => name !== '' && claimOf(claims, name) === undefined)

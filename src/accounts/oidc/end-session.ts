@@ -5,8 +5,8 @@ import type { Settings } from '../../domain/settings.ts'
 import type { Providers } from './providers.ts'
 
 /**
- * @returns a function whose answer is null where the settings do not ask for it, the provider announces no
- *   valid `end_session_endpoint`, or it does not answer: the session here has ended all the same
+ * @returns a function whose answer is null if the settings do not ask for it, the provider announces no valid
+ *   `end_session_endpoint`, or it does not answer; the session here has ended in any case
  */
 export function createEndSession(deps: {
   settings: () => Pick<Settings, 'oidc' | 'app_url'>
@@ -18,7 +18,7 @@ export function createEndSession(deps: {
     try {
       const config = await deps.providers.forLogin(oidc)
       if (config.serverMetadata().end_session_endpoint === undefined) return null
-      // Without an `id_token_hint`, which nothing here keeps, the provider may ask the person (section 2).
+      // The provider may ask the person (section 2), because ID tokens are not kept for an `id_token_hint`.
       return openid.buildEndSessionUrl(config, { post_logout_redirect_uri: appPage(app_url, '/login') }).href
     } catch {
       // The provider is away, or its endpoint is no web address.

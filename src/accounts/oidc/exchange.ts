@@ -1,4 +1,4 @@
-// Trades the ID token of a CI job for a short-lived API token: no secret is stored at the CI provider ("trusted publishing").
+// Exchanges the ID token of a CI job for a short-lived API token: no secret is stored at the CI provider ("trusted publishing").
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Origin } from '../../domain/audit.ts'
@@ -16,7 +16,7 @@ import type { Providers } from './providers.ts'
 
 /** Expired rows of each kind removed with each exchange. */
 const CLEANED_AT_ONCE = 100
-/** Claims in the audit log: they lead from a package to the run that built it. Providers add others at any time. */
+/** Most claims in the audit log: they lead from a package to the run that built it. Providers may add claims at any time. */
 const MOST_CLAIMS = 40
 const LONGEST_CLAIM = 300
 
@@ -51,7 +51,7 @@ export function createExchange(
     const issuer = claimedIssuer(text)
     if (issuer === null) return { why: 'it is no ID token' }
     const publishers = deps.settings().trusted_publishing.publishers.filter((one) => one.issuer === issuer)
-    // Nothing is asked of issuers that an admin did not name.
+    // Issuers that no admin named are never contacted.
     if (publishers.length === 0) return { why: `no publisher has the issuer ${issuer.slice(0, 300)}` }
     const audiences = [...new Set(publishers.map(({ audience }) => audience))]
     const token = await verifyIdToken(deps, text, issuer, audiences)
@@ -103,7 +103,7 @@ export function createExchange(
         .execute()
       await sql`delete from used_id_tokens where token_hash in (select token_hash from used_id_tokens
         where expires_at <= ${now} limit ${CLEANED_AT_ONCE} for update skip locked)`.execute(tx)
-      // The audit log keeps what they were; the listing would grow with every job.
+      // The audit log keeps their history; otherwise the listing would grow with every job.
       await sql`delete from api_tokens where id in (select id from api_tokens
         where publisher is not null and expires_at <= ${now} limit ${CLEANED_AT_ONCE} for update skip locked)`.execute(
         tx,
@@ -145,7 +145,7 @@ export function createExchange(
       outcome,
       ip: origin.ip,
       requestId: origin.requestId,
-      // Only what the issuer signed: other text could name anybody.
+      // Only claims that the issuer signed: other text could name anybody.
       ...(token
         ? { extra: { issuer: token.issuer, subject: token.subject.slice(0, LONGEST_CLAIM), claims: readable(token) } }
         : {}),
@@ -179,7 +179,7 @@ export function createExchange(
 
 interface Refusal {
   why: string
-  /** where it is genuine */
+  /** set if it is genuine */
   token?: IdToken
 }
 

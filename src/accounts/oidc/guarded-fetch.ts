@@ -1,4 +1,4 @@
-// `fetch` for OpenID libraries over our guarded client: no inner addresses, no redirects, bounded answers.
+// `fetch` for OpenID libraries over our guarded client: no private addresses, no redirects, bounded answers.
 import { HttpError, type HttpClient } from '../../kernel/http-client.ts'
 
 /** Discovery documents and key sets of large providers have 20 KB. */

@@ -1,4 +1,4 @@
-// Verifies ID tokens of CI providers: signature, issuer, audience, times. Which issuers there are is for the settings to say.
+// Verifies ID tokens of CI providers: signature, issuer, audience, times. The settings name the issuers.
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose'
 import { isStorableJson } from '../../domain/storable.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -10,7 +10,7 @@ import { providerProblem, type Providers } from './providers.ts'
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 /** Clocks of a provider and of this machine may differ by this. */
 const TOLERANCE_SECONDS = 30
-/** GitLab's live as long as a job may run. Longer ones would have to be remembered for as long. */
+/** GitLab's tokens live as long as a job may run. A token must be remembered as used for its whole life. */
 const LONGEST_LIFE_SECONDS = 24 * 3600
 
 export interface IdToken {
@@ -18,13 +18,13 @@ export interface IdToken {
   subject: string
   audience: string
   claims: Readonly<JWTPayload>
-  /** identifies it, however its bytes are written */
+  /** identifies the token, however its bytes are encoded */
   fingerprint: string
   /** until when it must be remembered as used */
   acceptedUntil: Date
 }
 
-/** What an unverified token says about its issuer; null for text that is no token. It decides only whose keys are asked. */
+/** The issuer in an unverified token; null for text that is not a token. Used only to choose whose keys are fetched. */
 export function claimedIssuer(token: string): string | null {
   try {
     return decodeJwt(token).iss ?? null
@@ -65,7 +65,7 @@ export async function verifyIdToken(
     if (error instanceof errors.JOSEError) return { refused: error.message }
     throw error
   }
-  // The audit log is to have them, and the conditions see them.
+  // The audit log stores them, and the conditions compare them.
   if (!isStorableJson(claims)) return { refused: 'a claim of it has NUL or an unpaired surrogate' }
   const { aud, sub, exp, iat } = claims
   // A token for several services could be used here by one of the others.
@@ -86,7 +86,7 @@ export async function verifyIdToken(
   }
 }
 
-/** By its id, else by what was signed: an ECDSA signature can be written in two ways, so the whole text would not do. */
+/** From its id, else from the signed part: an ECDSA signature can be written in two ways, so the whole text is not unique. */
 function fingerprintOf(token: string, issuer: string, jti: string | undefined): string {
   return typeof jti === 'string' && jti !== ''
     ? sha256Hex(`id ${issuer}\n${jti}`)

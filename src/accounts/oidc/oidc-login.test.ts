@@ -1,4 +1,4 @@
-// Logins against the provider library oidc-provider, and against an issuer that lies.
+// Logins against the provider library oidc-provider, and against a dishonest issuer.
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'

@@ -1,5 +1,5 @@
-// Login at an OpenID Connect provider: authorization code with PKCE, state and nonce. What a login waits with is in the database,
-// so that it may begin at one replica and end at another.
+// Login at an OpenID Connect provider: authorization code with PKCE, state and nonce. The state of a waiting login is in the
+// database, so that it may begin at one replica and end at another.
 import * as openid from 'openid-client'
 import { sql } from 'kysely'
 import { appPage } from '../../domain/app-page.ts'
@@ -22,7 +22,7 @@ const WAITING_MS = 10 * 60_000
 const TOLERANCE_SECONDS = 30
 /** Expired rows removed with each login. */
 const CLEANED_AT_ONCE = 100
-/** Codes of openid-client for an ID token that is not ours, not now, or not signed by the provider. */
+/** Codes of openid-client for an ID token that is for others, not valid now, or not signed by the provider. */
 const BAD_ID_TOKEN = new Set([
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
@@ -43,7 +43,7 @@ export interface OidcLogin {
     redirect_uri?: string
   }): Promise<{ authorization_url: string; redirect_uri: string }>
   /**
-   * Ends a login with what the provider sent the browser back with.
+   * Ends a login with the parameters that the provider sent back with the browser.
    * @throws Problem `oidc_disabled`, `unauthorized`, `forbidden` (no account, or a disabled one), `account_conflict`, `upstream_error`
    */
   callback(given: CallbackInput, origin: Origin): Promise<LoginAnswer>
@@ -84,7 +84,7 @@ export function createOidcLogin(
     return oidc.redirect_uri || appPage(app_url, '/oidc-callback')
   }
 
-  /** The login that waits for this state and verifier; it is taken, so a second call finds none. */
+  /** Removes and returns the login that waits for this state and verifier; a second call finds none. */
   async function take({ state, code_verifier, redirect_uri }: CallbackInput) {
     return db
       .deleteFrom('oidc_logins')
@@ -104,7 +104,7 @@ export function createOidcLogin(
     const address = new URL(waiting.redirect_uri)
     address.searchParams.set('code', given.code)
     address.searchParams.set('state', given.state)
-    // RFC 9207 keeps apart several providers of one client. There is one here, so a client may leave it out.
+    // RFC 9207 tells several providers of one client apart. Here is only one, so a client may leave `iss` out.
     address.searchParams.set('iss', given.iss ?? issuer)
     try {
       const tokens = await openid.authorizationCodeGrant(config, address, {
@@ -117,7 +117,7 @@ export function createOidcLogin(
       // OpenID Connect Core 3.1.3.7: openid-client compares `azp` only where there are several audiences, and no `iat`.
       if (claims.azp !== undefined && claims.azp !== oidc.client_id)
         throw failed('the ID token was issued to another client')
-      // By the clock that openid-client compares `exp` with.
+      // Uses the clock with which openid-client compares `exp`.
       if (claims.iat > Date.now() / 1000 + TOLERANCE_SECONDS) throw failed('the ID token was issued in the future')
       const more =
         userinfo_endpoint !== undefined && lacksClaims(claims, oidc)
@@ -135,7 +135,7 @@ export function createOidcLogin(
     return change(deps, account.username, origin, async (tx, note) => {
       const adopted = await adoptAccount(tx, account, clock.now(), note)
       if ('refused' in adopted) return adopted
-      // The account keeps its name when the provider has another by now.
+      // The account keeps its name even if the provider has another one by now.
       const named: Note = (action, detail, extra, by = adopted.username) => note(action, detail, extra, by)
       return secondStep.admit(adopted, tx, named, {
         action: 'OIDC_LOGIN',
@@ -238,7 +238,7 @@ export function createOidcLogin(
   }
 }
 
-/** State and challenge together: whoever learned the state of a login cannot take it without the verifier. */
+/** Made of state and challenge, so that the state of a login alone, without the verifier, does not take it. */
 const waitingKey = (state: string, challenge: string) => sha256Hex(`${state}\n${challenge}`)
 
 /** @param why for the audit log; clients get one sentence */
@@ -251,7 +251,7 @@ function failed(why: string): Problem {
   )
 }
 
-/** A failure of the exchange of the code: what the browser brought is wrong (401), or the provider does not work (502). */
+/** A failure of the exchange of the code: the browser's parameters are wrong (401), or the provider does not work (502). */
 function grantProblem(error: unknown): Problem {
   if (requestFailure(error)) return providerProblem(error)
   if (error instanceof openid.AuthorizationResponseError) return failed(`the provider answered ${error.error}`)

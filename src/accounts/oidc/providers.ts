@@ -1,4 +1,4 @@
-// What is known of identity providers: their endpoints and keys, fetched with a guard and kept for a while.
+// The endpoints and keys of identity providers, fetched with a guard and cached.
 import { createRemoteJWKSet, customFetch as keyFetch, type JWTVerifyGetKey } from 'jose'
 import * as openid from 'openid-client'
 import { Problem } from '../../domain/problem.ts'
@@ -11,14 +11,14 @@ import { requestFailure, type GuardedFetch } from './guarded-fetch.ts'
 const KEPT_MS = 3_600_000
 const MOST_KEPT = 200
 const TIMEOUT_SECONDS = 10
-/** Keys are fetched again when a token names an unknown one, at most this often, and when they have this age. */
+/** Keys are fetched again when a token names an unknown key, at most once in the first time, and at the age of the second. */
 const KEYS_COOLDOWN_MS = 30_000
 const KEYS_AGE_MS = 600_000
 
 export interface Providers {
   /** @throws Problem `upstream_error`, `forbidden_target` */
   discover(url: string): Promise<openid.ServerMetadata>
-  /** The provider of the settings, as openid-client wants it. @throws Problem as `discover` does */
+  /** The provider of the settings, as a configuration of openid-client. @throws Problem as `discover` does */
   forLogin(oidc: Settings['oidc']): Promise<openid.Configuration>
   /** The public keys of an issuer that the settings name. @throws Problem as `discover` does */
   keysOf(issuer: string): Promise<JWTVerifyGetKey>
@@ -26,7 +26,7 @@ export interface Providers {
 
 /**
  * @param deps.allowHttp plain http is allowed, in development
- * @param deps.keysCooldownMs time after which an unknown key is looked for again
+ * @param deps.keysCooldownMs time after which keys are fetched again for an unknown key
  */
 export function createProviders(deps: {
   clock: Clock
@@ -37,7 +37,7 @@ export function createProviders(deps: {
   const { clock, fetch, allowHttp, keysCooldownMs = KEYS_COOLDOWN_MS } = deps
   const kept = new Map<string, { until: number; value: Promise<unknown> }>()
 
-  /** The value made last for this key; made anew when it is old or could not be made. Parallel callers share one. */
+  /** The cached value of a key; made again when it is old or making it failed. Parallel callers share one. */
   function keep<T>(key: string, make: () => Promise<T>): Promise<T> {
     const now = clock.now().getTime()
     const found = kept.get(key)
@@ -76,7 +76,7 @@ export function createProviders(deps: {
 
     forLogin({ discovery_url: url, client_id: id, client_secret: secret }) {
       return keep(`login ${sha256Hex(JSON.stringify([url, id, secret]))}`, () =>
-        // The ID token comes over TLS from the provider; its signature is verified all the same.
+        // The ID token comes over TLS from the provider; its signature is verified nevertheless.
         configure(url, id, secret, [openid.enableNonRepudiationChecks]),
       )
     },
@@ -96,12 +96,12 @@ export function createProviders(deps: {
   }
 }
 
-/** The settings take the discovery document too; without its path the issuer inside is compared with the address. */
+/** The settings may also give the address of the discovery document: without its path it is the issuer. */
 function issuerOf(url: string): URL {
   return new URL(url.replace(/\/\.well-known\/openid-configuration\/?$/, ''))
 }
 
-/** OpenID Connect Discovery, section 3: a provider that lists no method takes `client_secret_basic`. */
+/** OpenID Connect Discovery, section 3: a provider that lists no method accepts `client_secret_basic`. */
 function authenticate(secret: string): openid.ClientAuth {
   const [basic, post] = [openid.ClientSecretBasic(secret), openid.ClientSecretPost(secret)]
   return (server, client, body, headers) => {
