@@ -52,7 +52,7 @@ export async function auditPage(
   return { items: rows.map(entryOf), total }
 }
 
-/** A text is looked for in every row, whatever the index: once, for the number and for the page. */
+/** No index helps to find a text, so every row is read: once, for both the number and the page. */
 async function searchedPage(db: Db, filter: AuditFilter, { page, perPage }: { page: number; perPage: number }) {
   const { rows } = await sql<{ total: number; ids: number[] }>`
     with found as materialized (${filtered(db, filter).select('id')}),
@@ -65,7 +65,7 @@ async function searchedPage(db: Db, filter: AuditFilter, { page, perPage }: { pa
   return { items: items.map(entryOf), total }
 }
 
-/** All entries. Places of the chain are given without gaps and removed from its beginning, so its ends tell their number. */
+/** The number of entries. Places in the chain have no gaps and are removed only at its beginning, so its ends give the number. */
 async function countEntries(db: Db): Promise<number> {
   const { rows } = await sql<{ n: number }>`select (
     coalesce((select max(seq) from audit) - (select min(seq) from audit) + 1, 0)
@@ -74,8 +74,8 @@ async function countEntries(db: Db): Promise<number> {
 }
 
 /**
- * The newest entries. With actions, the newest of each are read from their index: entries of others, of which there may be
- * millions since, are not read.
+ * The newest entries. With `actions`, the newest entries of each action are read from the index; newer entries of other
+ * actions, perhaps millions, are not read.
  */
 export async function newestEntries(db: Db, actions: readonly string[] | null, most: number): Promise<AuditEntry[]> {
   const newest = db.selectFrom('audit').orderBy('id', 'desc').limit(most)
@@ -89,7 +89,7 @@ export async function newestEntries(db: Db, actions: readonly string[] | null, m
   return (await newest.selectAll().where('id', 'in', ids).execute()).map(entryOf)
 }
 
-/** The last entry that was written to the files; null when none was. */
+/** The last entry that was written to the files; null when there is none. */
 export async function filedHead(db: Db): Promise<{ seq: number; hash: string } | null> {
   const row = await db
     .selectFrom('audit')
@@ -101,7 +101,7 @@ export async function filedHead(db: Db): Promise<{ seq: number; hash: string } |
   return row ? { seq: row.seq as number, hash: row.hash as string } : null
 }
 
-/** What retention removed: the last entry, and the first day that is kept; 0 and null when nothing was. */
+/** What retention removed: the last removed entry, and the first day that is kept; 0 and null when nothing was removed. */
 export async function removedPart(db: Db): Promise<{ seq: number; keptFrom: string | null }> {
   const chain = await db.selectFrom('audit_chain').select(['removed_seq', 'removed_day']).executeTakeFirst()
   const day = chain?.removed_day ?? null

@@ -25,7 +25,7 @@ export interface AuditEntry {
   mac: string | null
 }
 
-/** What the chain begins with. */
+/** The previous hash of the first entry. */
 export const GENESIS = '0'.repeat(64)
 
 /** `2026-03-01.jsonl`: nothing else in the directory holds entries. */
@@ -78,14 +78,14 @@ export function lineOf(row: EntryRow): string {
   return JSON.stringify(entryOf(row)) + '\n'
 }
 
-/** SHA-256 over the entry's JSON without `hash`, `seq` and `mac`; the hash of the entry before it is part of that JSON. */
+/** SHA-256 over the entry's JSON without `hash`, `seq` and `mac`; that JSON contains the hash of the previous entry. */
 export function chainHash(entry: AuditEntry): string {
   const { hash: _hash, seq: _seq, mac: _mac, ...covered } = entry
   return sha256Hex(JSON.stringify(covered))
 }
 
 /**
- * HMAC-SHA256 over place and hash. Without the key a changed chain can be hashed again, but not given these.
+ * HMAC-SHA256 over place and hash. Without the key, somebody can hash a changed chain again, but cannot compute these.
  * @param key as `openAuditKey` returns it
  */
 export function entryMac(key: string, seq: number, hash: string): string {

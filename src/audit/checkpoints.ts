@@ -1,4 +1,4 @@
-// Signed checkpoints of the audit chain: how long it was, and what it ended with, at a time.
+// Signed checkpoints of the audit chain: its length and last entry at a point in time.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isoTime, type Clock } from '../kernel/clock.ts'
@@ -10,18 +10,18 @@ import { GENESIS } from './chain.ts'
 import { noteOf, REMOVAL_NOTE } from './removal-note.ts'
 import type { Db } from '../store/db.ts'
 
-/** `2026-03-01.checkpoints`: beside the day's file whose entry it names. */
+/** `2026-03-01.checkpoints`: beside the file of the day whose entry it names. */
 export const CHECKPOINT_FILE = /^(\d{4}-\d\d-\d\d)\.checkpoints$/
 
 /** One line of a checkpoint file. */
 export interface AuditCheckpoint {
   at: string
-  /** the last entry filed by then, which is also their number */
+  /** the last entry filed by then; also the number of entries */
   seq: number
   hash: string
-  /** entries without mac, of which there are none; builds of November 2026 ask for the number */
+  /** number of entries without mac: none any more, but builds of November 2026 require the key */
   unkeyed: 0
-  /** SHA-256 of the line before, also of that in the file before */
+  /** SHA-256 of the previous line, which may be in the previous file */
   previous: string
   /** OpenPGP signature, base64, over `signedText` */
   signature: string
@@ -30,7 +30,7 @@ export interface AuditCheckpoint {
 export interface AuditCheckpoints {
   /** Files the audit log and signs its head, unless the last checkpoint names it already. */
   write(): Promise<void>
-  /** The same, once in each hour (UTC) in which something happened, the last of a day included; at once when there is none. */
+  /** As `write`, once for each hour (UTC) with entries, the last hour of a day included; at once if there is no checkpoint. */
   writeWhenDue(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export function createAuditCheckpoints(deps: {
   mayFile: () => boolean
 }): AuditCheckpoints {
   const { db, clock, directory } = deps
-  /** the hour of the last checkpoint, so that a minute in which nothing is due reads no file */
+  /** the hour of the last checkpoint, so that no file is read in minutes in which nothing is due */
   let lastHour: string | null = null
 
   const write = createShared(async () => {
@@ -106,13 +106,13 @@ interface Last {
   digest: string
 }
 
-/** The database knows the last checkpoint, or after a crash the one before it. One that the files lack must be detected as a gap. */
+/** The database knows the last checkpoint or, after a crash, the previous one. If the files lack it, the gap must be detected. */
 function previousOf(known: string | null, last: Last | null): string {
   if (known === null) return last?.digest ?? GENESIS
   return last?.previous === known ? last.digest : known
 }
 
-/** The newest checkpoint of the files; one that cannot be read counts by its digest. */
+/** The newest checkpoint of the files; for an unreadable one, only its digest. */
 async function lastCheckpoint(directory: string): Promise<Last | null> {
   const names = (await readdir(directory)).filter((name) => CHECKPOINT_FILE.test(name)).sort()
   for (const name of names.reverse()) {
@@ -123,7 +123,7 @@ async function lastCheckpoint(directory: string): Promise<Last | null> {
       const { seq, previous } = JSON.parse(line) as AuditCheckpoint
       return { seq, previous, digest }
     } catch {
-      // Verification reports it.
+      // Verification reports an unreadable checkpoint.
       return { seq: null, previous: null, digest }
     }
   }

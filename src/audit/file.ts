@@ -1,4 +1,4 @@
-// The audit file of one day: compares it with the rows it was written from, and writes it again when it was changed.
+// Compares the audit file of one day with its rows, and writes it again if it was changed.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, stat, truncate } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -14,14 +14,14 @@ const BATCH = 500
 export interface Examined {
   /** the last entry that the file holds; 0 for none */
   lastSeq: number
-  /** the file was changed by somebody else: how, and the name the changed file was given; null when it was not */
+  /** how somebody else changed the file, and the name that the changed file got; null when it was not changed */
   repaired: { fault: string; aside: string | null } | null
 }
 
 /**
  * Makes sure that a day's file holds what the database filed, in order, and nothing else. Half a line that a crash left
- * is cut. A file with another difference is set aside as `<day>.jsonl.damaged-<time>` and written again from the rows.
- * Entries of an earlier database, which have no rows, are kept as far as their chain holds.
+ * is removed. A file with another difference is set aside as `<day>.jsonl.damaged-<time>` and written again from the rows.
+ * Entries of an earlier database, which have no rows, are kept as far as their chain is intact.
  * @param path `<day>.jsonl`
  */
 export async function examineDayFile(db: Db, path: string, day: string, now: Date): Promise<Examined> {

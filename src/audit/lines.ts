@@ -1,16 +1,16 @@
-// Reads the lines of an audit file as bytes, a piece at a time. JSON may hold U+2028, which `node:readline` takes for an end of line.
+// Reads the lines of an audit file as bytes, a piece at a time. JSON may contain U+2028, a line end for `node:readline`.
 import { createReadStream } from 'node:fs'
 
 export interface FileLine {
   /** without the newline */
   bytes: Buffer
-  /** where the line ends in the file, behind its newline */
+  /** offset of the line's end in the file, after its newline */
   end: number
-  /** false for what follows the last newline */
+  /** false for the bytes after the last newline */
   whole: boolean
 }
 
-/** The longest line the service writes is far below this; a longer one is cut, and is then no entry. */
+/** The longest line the service writes is far shorter; a longer line is cut, and is then not a valid entry. */
 const LONGEST_LINE = 16 * 1024 * 1024
 
 /** @throws ENOENT when there is no such file */

@@ -15,9 +15,9 @@ import { linesOf } from './lines.ts'
 import { noteOf, REMOVAL_NOTE } from './removal-note.ts'
 
 export interface AuditLog {
-  /** Records an event, or several; inside a transaction they are recorded exactly when the transaction commits. */
+  /** Records one or several events; inside a transaction they are recorded if and only if it commits. */
   record(event: AuditEvent | readonly AuditEvent[], within?: Db): Promise<void>
-  /** Chains what was recorded and writes it to the day's file; callers that arrive together share one run. */
+  /** Chains recorded events and writes them to the day's file; concurrent callers share one run. */
   flush(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export function createAuditLog(deps: {
   onError: (error: unknown) => void
 }): AuditLog {
   const { db, clock, directory, key, checkpoint } = deps
-  /** The files as this process left them; one of another size was written to by somebody else. */
+  /** The files as this process left them; if a size differs, somebody else wrote to the file. */
   const left = new Map<string, { size: number; lastSeq: number }>()
 
   async function begin(): Promise<void> {
@@ -121,7 +121,7 @@ export function createAuditLog(deps: {
     return rows.length
   }
 
-  /** @returns the last entry in the day's file, which is as this service wrote it, or was made so again */
+  /** @returns the last entry in the day's file; a changed file is restored first */
   async function examined(path: string, day: string): Promise<number> {
     const known = left.get(path)
     if (known && known.size === (await sizeOf(path))) return known.lastSeq
@@ -170,11 +170,11 @@ export function createAuditLog(deps: {
     if (!deps.mayFile()) return
     await ensureDirectory(directory, 0o700)
     try {
-      // An alert that filing gives rise to is filed as well.
+      // Alerts that filing causes are filed as well.
       do while ((await file()) === BATCH);
       while ((await chain()) > 0)
     } catch (error) {
-      // Part of a line may have reached the file: the next attempt finds out.
+      // Part of a line may have reached the file: the next attempt examines the file.
       left.clear()
       throw error
     }
@@ -193,7 +193,7 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(ifMissing(null)))?.size ?? 0
 }
 
-/** Where the chain of an empty database goes on: behind the last sound entry of the files that are there already. */
+/** Where the chain of an empty database continues: after the last valid entry of the existing files. */
 async function endOnDisk(directory: string): Promise<ChainStart> {
   const names = await readdir(directory).catch(() => [] as string[])
   const note = noteOf(await readFile(join(directory, REMOVAL_NOTE), 'utf8').catch(() => ''))

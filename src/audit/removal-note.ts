@@ -3,14 +3,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifMissing } from '../kernel/files.ts'
 
-/** Beside the files of the days that are left. */
+/** Beside the files of the remaining days. */
 export const REMOVAL_NOTE = 'removed.checkpoint'
 
 export interface RemovalNote {
   at: string
   /** entries of this day and of earlier ones are removed */
   day: string
-  /** the last removed entry, which is also their number */
+  /** the last removed entry; also the number of removed entries */
   seq: number
   hash: string
   /** SHA-256 of the last removed line of the checkpoint files */
@@ -19,14 +19,14 @@ export interface RemovalNote {
   signature: string
 }
 
-/** What the signature covers. It begins unlike a checkpoint, so that a checkpoint cannot be passed off as a note. */
+/** The text that the signature covers. Its beginning differs from a checkpoint's, so that a checkpoint cannot pass as a note. */
 export function signedRemoval({ signature: _, ...covered }: RemovalNote): string {
   return `gatehouse audit removal\n${JSON.stringify(covered)}\n`
 }
 
 /**
  * @param isSigned whether an OpenPGP signature of the repository's key covers the text
- * @returns the note; null when there is none, 'forged' when it is not as this service wrote it
+ * @returns the note; null when there is none, 'forged' when this service did not write it in this form
  */
 export async function readRemovalNote(
   directory: string,
@@ -39,7 +39,7 @@ export async function readRemovalNote(
   return isGenuine ? note : 'forged'
 }
 
-/** Without a check of its signature; null for what has another form. */
+/** Reads a note without checking its signature; null for text of another form. */
 export function noteOf(text: string): RemovalNote | null {
   try {
     const note = JSON.parse(text) as RemovalNote | null

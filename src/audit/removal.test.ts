@@ -1,4 +1,4 @@
-// Removing old days of the audit log: what goes, what a crash leaves, and every way to cut days off by hand.
+// Removing old days of the audit log: what is removed, what a crash leaves, and every way to cut days off by hand.
 import { appendFile, cp, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
-// Removes old days of the audit log: files and rows. A signed note stands for them, so the rest can still be verified.
+// Removes old days of the audit log: files and rows. A signed note replaces them, so that the rest can still be verified.
 //
-// Order: the database learns what will be removed, then the note is written, then files and rows go. After a crash at any
-// line the next run continues: what a note covers is removed again, and nothing else ever is.
+// Order: the database stores what will be removed, then the note is written, then files and rows are deleted. After a crash at
+// any line the next run continues: it removes what a note covers, and nothing else.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -23,7 +23,7 @@ export interface AuditRemoval {
   /** Counts what `removeBefore` would remove. @param day `YYYY-MM-DD`, the first to keep */
   count(day: string): Promise<{ entries: number; files: number }>
   /**
-   * Removes the days before this one, except what is still to be sent by a channel, and the last day with entries.
+   * Removes the days before this one, except entries that a channel has still to send, and the last day with entries.
    * A beginning of the log that was tampered with is kept, and an INTEGRITY_ALERT recorded.
    * @param day `YYYY-MM-DD`, the first to keep
    */
@@ -33,7 +33,7 @@ export interface AuditRemoval {
 export interface Removed {
   entries: number
   files: number
-  /** why nothing more was removed; null when everything old was */
+  /** why nothing more was removed; null when all old days were removed */
   refused: string | null
 }
 
@@ -80,7 +80,7 @@ export function createAuditRemoval(deps: AuditRemovalDeps): AuditRemoval {
     })
   }
 
-  /** Writes changed files again from the rows, as filing does, so that what is signed for is what was recorded. */
+  /** Writes changed files again from the rows, as filing does, so that the note is signed for what was recorded. */
   async function restoreFiles(days: readonly string[], signal: AbortSignal): Promise<void> {
     for (const day of days) {
       signal.throwIfAborted()
@@ -95,7 +95,7 @@ export function createAuditRemoval(deps: AuditRemovalDeps): AuditRemoval {
     }
   }
 
-  /** @returns the note for the days up to this one, unsigned; or what is wrong with them */
+  /** @returns the unsigned note for the days up to this one, or what is wrong with these days */
   async function noteFor(day: string, before: RemovalNote | null): Promise<RemovalNote | string> {
     const chain = await db.selectFrom('audit_chain').select('removed_seq').executeTakeFirstOrThrow()
     const options = { key: deps.key, isSigned, through: day, removedSeq: chain.removed_seq }
@@ -132,7 +132,7 @@ export function createAuditRemoval(deps: AuditRemovalDeps): AuditRemoval {
     await replaceFile(join(directory, REMOVAL_NOTE), `${JSON.stringify(signed)}\n`, 0o600)
   }
 
-  /** Removes what the note covers and is older than the bound. */
+  /** Removes what the note covers, if it is older than the bound. */
   async function remove({ day, seq }: RemovalNote, bound: string, signal: AbortSignal) {
     const isCovered = (name: string) => {
       const of = (DAY_FILE.exec(name) ?? CHECKPOINT_FILE.exec(name))?.[1]
@@ -192,7 +192,7 @@ export function createAuditRemoval(deps: AuditRemovalDeps): AuditRemoval {
   }
 }
 
-/** A backup copies the files of the moment of its dump. */
+/** A running backup needs the files as they were at its dump. */
 async function isHeld(db: Db): Promise<boolean> {
   const { rows } = await sql`select id from removal_holds where until > now() limit 1`.execute(db)
   return rows.length > 0

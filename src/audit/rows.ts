@@ -1,4 +1,4 @@
-// Compares the files of the audit log with the rows that they were written from: the chain proves the files, so it proves the rows.
+// Compares the files of the audit log with their rows: the chain proves the files, so it proves the rows.
 import { sql } from 'kysely'
 import { isLineOf } from './file.ts'
 import type { Db } from '../store/db.ts'
@@ -25,7 +25,7 @@ export async function createRowComparison(db: Db) {
   }
 }
 
-/** The last entry that an earlier database wrote. A build that did not note it left the first row as the only sign. */
+/** The last entry that an earlier database wrote. Without a note of it, from an older build, only the first row tells. */
 async function beganAfter(db: Db): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select coalesce(began_seq, (select min(seq) - 1 from audit), seq)::bigint as n from audit_chain`.execute(db)

@@ -1,4 +1,4 @@
-// Verifies audit files: each line, the chain they form, and the signed checkpoints beside them.
+// Verifies audit files: each line, the chain, and the signed checkpoints beside them.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { append } from '../kernel/append.ts'
@@ -10,16 +10,16 @@ import { linesOf } from './lines.ts'
 import { readRemovalNote, REMOVAL_NOTE, type RemovalNote } from './removal-note.ts'
 
 export interface Fault {
-  /** file name, with `:line` where there is one */
+  /** file name, with `:line` if it is about a line */
   where: string
   what: string
 }
 
-/** A place of the chain that something other than the files vouches for. */
+/** A place of the chain that another source than the files confirms. */
 export interface Anchor {
   seq: number
   hash: string
-  /** who says so, as in "is missing, which SOURCE names" */
+  /** who confirms it, as in "is missing, which SOURCE names" */
   source: string
 }
 
@@ -27,9 +27,9 @@ export interface Report {
   entries: number
   files: number
   checkpoints: number
-  /** the last sound entry */
+  /** the last valid entry */
   head: { seq: number; hash: string } | null
-  /** what retention removed before the first entry, as the signed note says */
+  /** what retention removed before the first entry, according to the signed note */
   removed: Pick<RemovalNote, 'seq' | 'day' | 'at'> | null
   /** SHA-256 of the last line of the checkpoint files; null when there is none */
   lastCheckpoint: string | null
@@ -43,16 +43,16 @@ export interface VerifyOptions {
   isSigned(text: string, signature: Uint8Array): Promise<boolean>
   /** further anchors: the head that the database knows */
   anchors?: readonly Anchor[]
-  /** the last entry that retention removed, as the database knows; files that lack more were cut by somebody else */
+  /** the last entry that retention removed, from the database; if more is missing, somebody else cut the files */
   removedSeq?: number
   /** reads only the files of days up to this one, which may lack a checkpoint */
   through?: string
-  /** what else is wrong with an entry that is sound at its place: `createRowComparison` compares it with its row */
+  /** a further check of an entry that is valid at its place: `createRowComparison` compares it with its row */
   compare?: ((seq: number, bytes: Buffer) => Promise<string | null>) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Faults after which the rest is not read: what follows a broken file is noise. */
+/** After this many faults the rest is not read: faults after a broken file mean nothing. */
 const MOST_FAULTS = 20
 
 /** Verifies the audit directory of a service: nothing may be missing at its beginning, its end or between. */
@@ -89,7 +89,7 @@ function faultsOfNote(note: RemovalNote | 'forged' | null, removedSeq: number | 
   return [{ where: REMOVAL_NOTE, what }]
 }
 
-/** Verifies one file of entries, as the audit export gives it: a part of the chain, whole in itself. */
+/** Verifies one file of entries from the audit export: a part of the chain without gaps. */
 export async function verifyFile(path: string, name: string, options: VerifyOptions): Promise<Report> {
   const chain = createChain({ ...options, previous: null, head: null })
   await chain.read(path, name)
@@ -108,14 +108,14 @@ function createChain(start: {
   head: { seq: number; hash: string } | null
 }) {
   const faults: Fault[] = []
-  /** by the entry that they name; an entry takes its own out */
+  /** by the entry that they name; reading an entry removes its anchors */
   const anchors = new Map<number, Anchor[]>()
   const pace = createPacer()
   let entries = 0
   let head = start.head && { seq: start.head.seq, hash: start.head.hash }
   let lastWhere = ''
 
-  /** @returns what is wrong with an entry at its place, whose own hash fits */
+  /** @returns what is wrong with the place of an entry whose own hash is correct */
   function faultOf(entry: AuditEntry & { hash: string }, seq: number): string | null {
     const expected = head === null ? 1 : head.seq + 1
     const previous = head?.hash ?? start.previous
@@ -159,11 +159,11 @@ function createChain(start: {
           (start.compare ? await start.compare(seq, bytes) : null)
         if (wrong !== null) faults.push({ where: lastWhere, what: wrong })
         entries++
-        // After a fault the chain goes on from here, so that one removed line is one fault.
+        // After a fault the chain continues from here, so that one removed line is one fault.
         head = { seq, hash: entry.hash }
       }
     },
-    /** @returns all faults, those of what is missing at the end included */
+    /** @returns all faults, including entries that are missing at the end */
     end(): Fault[] {
       const last = head?.seq ?? 0
       let missing: Anchor | undefined
@@ -181,7 +181,7 @@ function createChain(start: {
 interface Signed {
   anchors: Anchor[]
   count: number
-  /** SHA-256 of the last line; null for none */
+  /** SHA-256 of the last line; null without lines */
   last: string | null
   faults: Fault[]
 }
@@ -220,7 +220,7 @@ async function readCheckpoints(
   return signed
 }
 
-/** Null for what is no checkpoint, or is not in the one form the service writes. */
+/** Null for bytes that are not a checkpoint in the one form that the service writes. */
 function checkpointOf(bytes: Buffer): AuditCheckpoint | null {
   try {
     const checkpoint = JSON.parse(bytes.toString('utf8')) as AuditCheckpoint

@@ -29,7 +29,7 @@ const ORDINARY = new Set([
   'arch_mismatch',
 ])
 
-/** Most entries are never sent: a bulk import writes ten thousands. This leaves out what `eventOf` gives null for anyway. */
+/** Most entries are never sent: a bulk import writes tens of thousands. This skips entries for which `eventOf` returns null. */
 export const maySend = sql<boolean>`(action in ('SECURITY_DECISION', 'SLA_EXPIRED', 'SLA_EXPIRING', 'SYNC', 'MIRROR', 'INTEGRITY_ALERT', 'SCHEDULER_JOB_FAILED')
   or action in ('UPLOAD', 'IMPORT', 'PROMOTE', 'MIGRATE') and (outcome in ('pending_review', 'quarantined') or result = 'FAILURE')
   or action in ('CVE_REMATCH', 'RESCAN', 'DECISION_RESOLVED') and outcome = 'pending_review')`
@@ -99,7 +99,7 @@ const WORDS: Record<NotifiedEvent, string> = {
   SCHEDULER_JOB_FAILED: 'a scheduled job failed',
 }
 
-/** Where the entry names no package: it was refused before one was read, or it is about several. */
+/** For entries that name no package: it was refused before one was read, or the entry is about several. */
 const WITHOUT_PACKAGE: Partial<Record<NotifiedEvent, string>> = {
   CVE_BLOCKED: 'packages were blocked for their vulnerabilities',
   PENDING_REVIEW: 'packages wait for a decision',
@@ -110,7 +110,7 @@ const WITHOUT_PACKAGE: Partial<Record<NotifiedEvent, string>> = {
   INTEGRITY_ALERT: 'files differ from what was stored',
 }
 
-/** Of runs, which may also succeed. */
+/** Texts for failed runs; runs may also succeed. */
 const FAILED: Partial<Record<NotifiedEvent, string>> = {
   SYNC_RESULT: 'a source could not be read',
   MIRROR_RESULT: 'a mirror run failed',

@@ -37,7 +37,7 @@ export interface AlertItem extends LetterSubject {
   at: Date
 }
 
-/** Most names in a list, of which there may be hundreds. */
+/** Most names in a list; there may be hundreds. */
 const MOST_NAMES = 20
 
 export function heldLetter(items: readonly HeldItem[], appUrl: string): Rendered {
@@ -113,7 +113,7 @@ export function decisionLetter(items: readonly DecidedItem[], appUrl: string): R
   })
 }
 
-/** What each alert says of one, and of several. */
+/** The text of each alert for one item, and for several. */
 const ALERTS = {
   ANTIVIRUS_HIT: ['malware was found in a package', 'packages have malware'],
   INTEGRITY_ALERT: ['files differ from what was stored', 'integrity alerts'],

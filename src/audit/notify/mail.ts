@@ -38,7 +38,7 @@ export interface Mailer {
   send(mail: Mail): Promise<Sent>
 }
 
-/** Why a mail was not sent. It contains no password, and of the server's bytes only its SMTP reply. */
+/** Why a mail was not sent. It contains no password, and nothing from the server except its SMTP reply. */
 export class MailError extends Error {
   /** the message for clients; for a private address it is the same for open and closed ports */
   readonly shown: string
@@ -54,7 +54,7 @@ export class MailError extends Error {
 /** Limit for one mail, from the name lookup to the last SMTP reply. */
 export const MAIL_LIMIT_MS = 10_000
 
-/** @param list the setting `email.to_addresses`: split at comma or semicolon */
+/** @param list the setting `email.to_addresses`, separated by commas or semicolons */
 export function recipientsOf(list: string): string[] {
   return [
     ...new Set(

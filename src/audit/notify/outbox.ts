@@ -18,7 +18,7 @@ export interface Channel {
   retryMs: readonly [number, number]
   isOn(): boolean
   /**
-   * The next message to send for these entries. Between them are only such that no channel sends.
+   * The next message to send for these entries. The log has other entries between them, which no channel sends.
    * @returns null when none of them is sent
    */
   next(entries: readonly AuditRow[]): Promise<Due | null>
@@ -45,7 +45,7 @@ const TRIES = 3
 const BATCH = 100
 /** Entries that one query looks through. */
 const SPAN = 20_000
-/** A receiver that asks for a longer wait is called again after this: what waits for it is about attacks and decisions. */
+/** A receiver that asks for a longer wait is called again after this, because messages about attacks and decisions wait. */
 const LONGEST_WAIT_MS = 15 * 60_000
 
 interface Place {
@@ -56,7 +56,7 @@ interface Place {
 
 export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Channel }): Outbox {
   const { db, clock, log, channel } = deps
-  /** messages of the call of `deliver` that runs */
+  /** messages of the running call of `deliver` */
   let arrived = 0
   const after = (ms: number) => new Date(clock.now().getTime() + ms)
 
@@ -116,7 +116,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
         await move(taken, { ...taken, tries, retry_at: after(Math.max(wait, asked)) })
         return null
       }
-      // Given up: the entry remains in the audit log, and the next one is tried, when the receiver takes it again.
+      // Given up: the entry remains in the audit log, and the next one is tried when the receiver accepts messages again.
       log.error({ err: error, channel: channel.name, audit_seq: due.upTo }, 'a notification could not be delivered')
       if (asked === 0) return taken
       await move(taken, { seq: due.upTo, tries: 0, retry_at: after(asked) })

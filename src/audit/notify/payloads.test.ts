@@ -1,4 +1,4 @@
-// What a chat is sent, and that text of packages and people is only text there.
+// The messages that chats get: text of packages and people stays plain text there.
 import { describe, expect, test } from 'vitest'
 import type { Message } from './events.ts'
 import { payloadOf } from './payloads.ts'

@@ -58,8 +58,8 @@ function factsOf({ data }: Message): [label: string, value: string][] {
 
 /**
  * https://docs.slack.dev/messaging/formatting-message-text: `&`, `<` and `>` begin entities, links and mentions.
- * `verbatim` keeps names of channels and addresses from becoming links. `text` is what notifications show, and what
- * receivers show that know no blocks.
+ * `verbatim` keeps names of channels and addresses from becoming links. Notifications show `text`, and so do receivers that
+ * do not know blocks.
  */
 function slackMessage(message: Message, appUrl: string): object {
   const text = escapeSlack(plain(message.text, TEXT_LENGTH))
@@ -83,13 +83,13 @@ const SLACK_ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>':
 
 const escapeSlack = (text: string) => text.replace(/[&<>]/g, (character) => SLACK_ENTITIES[character] as string)
 
-/** Mattermost and others that take Slack's messages mention `@all` in plain text; a space without width prevents it. */
+/** Mattermost and others that accept Slack's messages treat `@all` in plain text as a mention; a zero-width space prevents it. */
 const unmentioned = (text: string) => text.replace(/(?<![\w.+-])@(?=\w)/g, '@\u200b')
 
 /**
- * A message with one Adaptive Card, as workflows of Teams take it ("When a Teams webhook request is received"). A
- * TextBlock reads Markdown and `{{DATE()}}`; a TextRun reads nothing, so it holds all text that is not ours.
- * Mentions need an entry under `msteams.entities`, which there is none of.
+ * A message with one Adaptive Card, as workflows of Teams accept it ("When a Teams webhook request is received"). A
+ * TextBlock interprets Markdown and `{{DATE()}}`; a TextRun interprets nothing, so all text that is not ours is in TextRuns.
+ * Mentions need an entry under `msteams.entities`, and there is none.
  */
 function teamsMessage(message: Message, appUrl: string): object {
   const runs = (...inlines: object[]) => ({ type: 'RichTextBlock', inlines })
@@ -114,5 +114,5 @@ function teamsMessage(message: Message, appUrl: string): object {
   }
 }
 
-/** In the form without the characters that end a link. */
+/** The address without the characters that end a link. */
 const linkOf = (url: string) => new URL(url).href.replace(/[|<>]/g, encodeURIComponent)

@@ -1,4 +1,4 @@
-// Text of packages and people as one line that shows what it contains and does nothing else. Pure.
+// Text of packages and people as one line of visible characters without effects. Pure.
 
 // Control characters, line separators, and marks that change the direction of text.
 

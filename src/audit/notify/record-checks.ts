@@ -1,9 +1,9 @@
-// What the gate said of the record that an audit entry is about.
+// The gate's results for the record that an audit entry is about.
 import { matchingRecords } from '../../store/records/artifact-query.ts'
 import type { Db } from '../../store/db.ts'
 import type { AuditRow } from './events.ts'
 
-/** @returns the results of its checks, which only quarantined records need to choose the event; null for others */
+/** @returns the results of its checks, which choose the event of a quarantined record; null for other records */
 export async function checksOf(
   db: Db,
   { distribution, package: name, version, arch, outcome }: AuditRow,

@@ -14,7 +14,7 @@ const TIMEOUT_MS = 5_000
 
 export interface Webhook {
   channel: Channel
-  /** Posts the event `TEST` once, also when events are switched off. @throws HttpError when it does not arrive */
+  /** Posts the event `TEST` once, even when events are switched off. @throws HttpError when it does not arrive */
   test(by: string): Promise<{ http_status: number }>
 }
 
