@@ -1,4 +1,4 @@
-// Reads the environment once, at start: typed, frozen, all faults reported together.
+// Reads the environment once, at start: typed and frozen. Reports all faults at once.
 import { StartError } from '../kernel/start-error.ts'
 import { faultsOf, poolFaultsOf, proxyFaultsOf, warningsOf } from './rules.ts'
 import {
@@ -42,7 +42,7 @@ export function readEnv(source: Source): { env: Env; warnings: string[] } {
 }
 
 /**
- * Reads what a process needs that serves repositories only: no database and no secret but that of the object store.
+ * Reads the variables of a process that only serves repositories: no database, and no secrets except those of the object store.
  * @throws EnvironmentError naming every fault
  */
 export function readListenerEnv(source: Source): { env: ListenerEnv; warnings: string[] } {
@@ -50,7 +50,7 @@ export function readListenerEnv(source: Source): { env: ListenerEnv; warnings: s
 }
 
 /**
- * Reads what a command needs that reads or writes package files.
+ * Reads the variables of a command that reads or writes package files.
  * @throws EnvironmentError naming every fault
  */
 export const readPoolEnv = (source: Source): PoolEnv => readSome(source, POOL_PROPERTIES).env
@@ -69,7 +69,7 @@ function readSome<K extends keyof Env>(
   return { env: freeze(env), warnings }
 }
 
-/** The variables that such a process needs, for its own environment. */
+/** The variables of a process that only serves repositories, for its own environment. */
 export function listenerSource(source: Source): Source {
   // The keys of an object store may be in the environment for other reasons.
   const needed = LISTENER_PROPERTIES.filter((property) => source[VARIABLES.poolUrl.name] || !VARIABLES[property].secret)
@@ -104,7 +104,7 @@ function textOf(source: Source, variable: Variable): string | undefined {
   const text =
     source[variable.name] ?? (variable.name.endsWith('_PROXY') ? source[variable.name.toLowerCase()] : undefined)
   if (text === undefined || text.trim() === '') return undefined
-  // A secret may begin or end with blanks; blanks around other values come from a file or a shell.
+  // A secret may begin or end with blanks; blanks around other values are left by a file or a shell.
   return variable.secret && variable.kind.label === 'text' ? text : text.trim()
 }
 

@@ -11,10 +11,10 @@ export interface Kind<T> {
   parse(text: string): T
 }
 
-/** The word that stands for an empty list, because an empty variable counts as unset. */
+/** The value for an empty list, because an empty variable counts as unset. */
 const NONE = 'none'
 
-/** The same kind, or `none` for null: for variables whose default is another value. */
+/** The same kind, with `none` for null: for variables whose default is not null. */
 export function orNone<T>(kind: Kind<T>): Kind<T | null> {
   return { label: `${kind.label}; \`${NONE}\` for none`, parse: (value) => (value === NONE ? null : kind.parse(value)) }
 }
@@ -94,7 +94,7 @@ export const absolutePath: Kind<string> = {
   },
 }
 
-/** An address with one of the given schemes; kept as written, without the slashes at its end. */
+/** An address with one of the given schemes; kept as written, without slashes at its end. */
 export function url(...schemes: string[]): Kind<string> {
   const list = schemes.map((scheme) => `${scheme}://`).join(' or ')
   return {
@@ -145,7 +145,7 @@ export const host: Kind<string> = {
   label: 'host name or address',
   parse(value) {
     const bare = value.replace(/^\[(.*)\]$/, '$1')
-    // Digits and dots that form no full address (127.1, 2130706433) would still be resolved to one.
+    // Digits and dots that are not a full address (127.1, 2130706433) would still be resolved to one.
     if (isIP(bare) === 0 && (!HOSTNAME.test(bare) || /^[\d.]+$/.test(bare)))
       throw new Error('must be a host name or an IP address')
     return bare.toLowerCase()

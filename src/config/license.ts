@@ -11,8 +11,8 @@ export interface License {
 }
 
 /**
- * Only enterprise features (SBOM, LDAP login) are checked here, so the community edition refuses every name: a feature
- * that is not listed stays closed.
+ * Only enterprise features (SBOM, LDAP login) are checked here, so the community edition refuses every name, unknown ones
+ * included.
  */
 export function createLicense(edition: Env['edition']): License {
   const includes = () => edition === 'enterprise'

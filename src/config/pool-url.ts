@@ -38,7 +38,7 @@ export const poolUrl: Kind<PoolUrl> = {
   },
 }
 
-/** As the variable names it, always in the same form. */
+/** The address in the form of the variable, always written the same way. */
 export function addressOf({ bucket, prefix, endpoint, region }: PoolUrl): string {
   const parameters = new URLSearchParams({ ...(endpoint === null ? {} : { endpoint }), region })
   return `s3://${[bucket, prefix].filter(Boolean).join('/')}?${parameters.toString()}`

@@ -1,8 +1,8 @@
-// What the values of REPO_FORMAT switch on (specification, "Environment variables").
+// The formats that each value of REPO_FORMAT enables (specification, "Environment variables").
 
 export type RepoFormat = 'apt' | 'rpm' | 'apk' | 'both' | 'all'
 
-/** Each word stands for one package format, which names it in its plug-in. */
+/** Each word selects one package format, which names it in its plug-in. */
 type Word = 'apt' | 'rpm' | 'apk'
 
 export const REPO_FORMAT_WORDS: Record<RepoFormat, readonly Word[]> = {
@@ -13,7 +13,7 @@ export const REPO_FORMAT_WORDS: Record<RepoFormat, readonly Word[]> = {
   all: ['apt', 'rpm', 'apk'],
 }
 
-/** The variable with the port that carries the format. */
+/** The variable with the port of the format. */
 export const PORT_OF_WORD: Record<Word, 'aptPort' | 'rpmRepoPort'> = {
   apt: 'aptPort',
   rpm: 'rpmRepoPort',

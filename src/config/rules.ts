@@ -38,19 +38,19 @@ export function faultsOf(env: Env, given: ReadonlySet<string>): string[] {
   return faults
 }
 
-/** Faults of the variables of the object store; also for processes that serve repositories only. */
+/** Faults in the variables of the object store; also for processes that only serve repositories. */
 export function poolFaultsOf({ poolUrl, poolRedirect, awsAccessKeyId, awsSecretAccessKey }: PoolEnv): string[] {
   if (poolUrl === null) return poolRedirect ? ['POOL_REDIRECT needs POOL_URL'] : []
   if (awsAccessKeyId !== null && awsSecretAccessKey !== null) return []
   return ['POOL_URL needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY']
 }
 
-/** Shortest prefix of a network of one's own, by family: 10.0.0.0/8, and fc00::/7. */
+/** Shortest prefix of a private network, by family: 10.0.0.0/8, and fc00::/7. */
 const LEAST_PREFIX = { 4: 8, 6: 7 }
-/** In front of an IPv4 address that is written as IPv6. */
+/** Bits before the IPv4 address in an IPv4-mapped IPv6 address. */
 const MAPPED_BITS = 96
 
-/** Whoever is in a trusted network says who he is. Also for processes that serve repositories only. */
+/** Hosts in a trusted network may claim any client address. Also for processes that only serve repositories. */
 export function proxyFaultsOf({ mode, trustedProxies = [] }: Partial<Pick<Env, 'mode' | 'trustedProxies'>>): string[] {
   if (mode !== 'production') return []
   const wide = trustedProxies.filter((network) => {
@@ -135,7 +135,7 @@ function weakSecrets(env: Env, given: ReadonlySet<string>): Judged[] {
   ]
   if (env.edition === 'enterprise')
     judged.push(['SVC_LICENSE_VENDOR_KEY', weakness(env.licenseVendorKey, ONLINE_SECRET)])
-  // What is left unset is another secret, or switches off what it guards.
+  // If unset, another secret replaces it, or the feature that it protects is switched off.
   for (const [name, value, least] of [
     ['SETTINGS_ENCRYPTION_KEY', env.settingsEncryptionKey, { ...SIGNING_SECRET, length: 1 }],
     ['SETUP_TOKEN', env.setupToken, ONLINE_SECRET],
@@ -152,7 +152,7 @@ function weakSecrets(env: Env, given: ReadonlySet<string>): Judged[] {
   return weak
 }
 
-/** What deploy/ has where a secret belongs; also inside of an address. */
+/** The placeholder for secrets in deploy/, also inside addresses. */
 const PLACEHOLDER = /\bREPLACE\b/
 
 /** Two listeners cannot share a port; the port of a format that is not served is not opened. */

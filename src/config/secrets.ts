@@ -1,11 +1,11 @@
-// Judges whether a secret is strong enough for production. Never repeats its value.
+// Checks whether a secret is strong enough for production. Never repeats its value.
 
-/** JWT_SECRET_KEY: the length is the specification's ("Authentication", 10); 80 bits are beyond guessing offline. */
+/** JWT_SECRET_KEY: the length is from the specification ("Authentication", 10); 80 bits cannot be guessed offline. */
 export const SIGNING_SECRET = { length: 32, bits: 80 }
 /** Secrets that can be guessed only online, by requests or deliveries. */
 export const ONLINE_SECRET = { length: 1, bits: 24 }
 
-/** Words that ship as defaults in examples, compared without case, digits and punctuation. */
+/** Words that examples use as defaults, compared without case, digits and punctuation. */
 // prettier-ignore
 const DEFAULT_WORDS = new Set([
   'changeme', 'changemenow', 'changeit', 'changethis', 'changemeinproduction', 'pleasechangeme', 'replaceme', 'replace',
@@ -48,16 +48,16 @@ export function weakness(secret: string | null, least: { length: number; bits: n
 
 export const WELL_KNOWN = 'is a well-known default'
 
-/** Alphabet, keyboard rows and default words: text found here costs a guesser little. */
+/** Alphabet, keyboard rows and default words: text found here is easy to guess. */
 const DICTIONARY = `abcdefghijklmnopqrstuvwxyz qwertyuiop asdfghjkl zxcvbnm 0123456789 ${[...DEFAULT_WORDS].join(' ')} `
-/** The rest of a longer text can only add to the estimate. */
+/** Only this much is estimated: the rest of a longer text could only increase the estimate. */
 const JUDGED_CHARACTERS = 1024
-/** Shortest piece that counts as repeated or as part of a sequence; shorter ones occur in random text. */
+/** Shortest piece that counts as a repetition or a sequence; shorter ones occur in random text. */
 const SHORTEST_PIECE = 3
 
 /**
- * A rough upper estimate of how hard a text is to guess, in bits. A character that continues nothing costs the logarithm
- * of the number of different characters; a repetition of earlier text, a part of the dictionary, or a sequence (`aaaa`,
+ * A rough upper estimate of how hard a text is to guess, in bits. A character by itself costs the logarithm of the
+ * number of different characters; a repetition of earlier text, a part of the dictionary, or a sequence (`aaaa`,
  * `4567`, `zyxw`) costs about one character, however long it is.
  */
 export function estimatedBits(secret: string): number {
@@ -73,7 +73,7 @@ export function estimatedBits(secret: string): number {
   return bits
 }
 
-/** How many characters from here follow each other by one step of 0, 1 or -1. */
+/** How many characters from here differ from the one before by the same step of 0, 1 or -1. */
 function sequenceAt(text: string, at: number): number {
   const step = text.charCodeAt(at + 1) - text.charCodeAt(at)
   if (!(Math.abs(step) <= 1)) return 1
@@ -86,7 +86,7 @@ function sequenceAt(text: string, at: number): number {
 function repetitionAt(text: string, at: number): number {
   const before = DICTIONARY + text.slice(0, at)
   let length = 0
-  // A repetition may run into itself, as `ab` does in `ababab`.
+  // A repetition may overlap itself, as `ab` does in `ababab`.
   while (at + length < text.length) {
     const piece = text.slice(at, at + length + 1)
     if ((before + piece.slice(0, -1)).indexOf(piece) === -1) break
@@ -95,7 +95,7 @@ function repetitionAt(text: string, at: number): number {
   return length
 }
 
-/** The shortest text that, repeated and perhaps cut at its end, makes up the whole. */
+/** The shortest text whose repetition, perhaps cut at its end, is the whole text. */
 function repeatedUnit(text: string): string {
   for (let length = 1; length <= text.length / 2; length++) {
     const unit = text.slice(0, length)

@@ -20,15 +20,15 @@ export interface Variable<T = unknown> {
   group: string
   kind: Kind<T>
   fallback(known: Known): T
-  /** the default as people read it; empty for none */
+  /** the default for the docs page; empty for none */
   shown: string
   description: string
   /** never quoted in an error, a warning or a log */
   secret: boolean
   required: RequiredWhen | null
-  /** why it has no effect yet; null when it acts */
+  /** why it has no effect yet; null when it has */
   inactive: string | null
-  /** a value that does not parse logs a warning and the default is used, instead of stopping the start */
+  /** true: a value that does not parse logs a warning and the default is used; false: it stops the start */
   lenient: boolean
 }
 
@@ -179,7 +179,7 @@ type Values<T> = {
 /** The parsed environment, used instead of `process.env`. */
 export type Env = Values<typeof VARIABLES>
 
-/** What is needed to reach the object store. */
+/** The variables for access to the object store. */
 export const POOL_PROPERTIES = [
   'poolUrl',
   'poolRedirect',
@@ -189,7 +189,7 @@ export const POOL_PROPERTIES = [
 
 export type PoolEnv = Pick<Env, (typeof POOL_PROPERTIES)[number]>
 
-/** What processes need that serve repositories only. No secret is among them but that of the object store. */
+/** The variables of processes that only serve repositories. The only secrets among them are those of the object store. */
 export const LISTENER_PROPERTIES = [
   ...(['mode', 'repoFormat', 'distributions', 'distributionsFile', 'architectures', 'appVersion', 'logLevel'] as const),
   ...(['logFiles', 'logFileMb', 'logFileDays', 'accessLogMb'] as const),

@@ -1,7 +1,7 @@
-// A lock file for a file on shared storage that several replicas change. The lock of a dead process is taken over.
+// A lock for a file on shared storage that several replicas change. The lock of a dead process is removed.
 //
-// proper-lockfile 4.1 (of 2021) was measured for it (store/pglite/lock): with six processes that find the lock of a dead one, it had two owners
-// in 41 of 150 tries, this none.
+// Compared with proper-lockfile 4.1 (2021; store/pglite/lock): when six processes find the lock of a dead one, it had two owners
+// in 41 of 150 tries; this one never had.
 import { link, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join, basename } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -17,7 +17,7 @@ const POLL_MS = 20
 /**
  * Runs `work` while no other process runs its own under the same path.
  * @param waitMs how long to wait for another holder
- * @throws Problem('timeout') when the lock did not come free
+ * @throws Problem('timeout') when the lock was not released in time
  */
 export async function withFileLock<T>(path: string, clock: Clock, work: () => Promise<T>, waitMs = 10_000): Promise<T> {
   const lock = join(dirname(path), `.${basename(path)}.lock`)
@@ -30,7 +30,7 @@ export async function withFileLock<T>(path: string, clock: Clock, work: () => Pr
   try {
     return await work()
   } finally {
-    // A lock that was taken over in between belongs to another process.
+    // If the lock was taken over meanwhile, it belongs to another process.
     if ((await contentOf(lock)) === mine) await rm(lock, { force: true })
   }
 }
@@ -51,8 +51,9 @@ async function take(lock: string, content: string): Promise<boolean> {
 }
 
 /**
- * Removes the lock of a dead process. Of all that find it, the one that links it to a name made of its content removes it, and no
- * other lock: what the link has is the lock as it was then, and nobody else removes one with this content meanwhile.
+ * Removes the lock of a dead process. Of all processes that find it, only the one that can link it to a name made of its content
+ * removes it. It removes no other lock: the link shows the lock as it was then, and nobody else removes one with this content
+ * meanwhile.
  */
 async function removeStale(lock: string, clock: Clock): Promise<boolean> {
   const content = await contentOf(lock)
@@ -64,7 +65,7 @@ async function removeStale(lock: string, clock: Clock): Promise<boolean> {
   } catch (error) {
     if (isMissing(error)) return true
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // Who claimed it may have died too.
+    // The process that made the link may have died too.
     const info = await stat(claim).catch(ifMissing(null))
     if (info && !isFresh(info.ctime.toISOString(), clock)) await rm(claim, { force: true })
     return false

@@ -7,7 +7,7 @@ import { inactiveReason, isEntries, isSecret } from '../../domain/setting-kinds.
 export type Mode = 'development' | 'production'
 
 export interface Leaf {
-  /** `section.key`, or the bare key at the root; keys may hold dots themselves */
+  /** `section.key`, or the bare key at the root; keys may contain dots */
   path: string
   section: string | null
   key: string
@@ -15,7 +15,7 @@ export interface Leaf {
   secret: boolean
   /** a map whose entries are data */
   entries: boolean
-  /** why it has no effect yet; null when it acts */
+  /** why it has no effect yet; null when it has */
   inactive: string | null
 }
 
@@ -115,7 +115,7 @@ export function faultOf(leaf: Leaf, value: unknown): { at: string; message: stri
   const params = (first?.params ?? {}) as { allowedValues?: unknown[]; requiredProperties?: string[] }
   const [missing] = first?.keyword === 'required' ? (params.requiredProperties ?? []) : []
   if (missing !== undefined) return { at: `${at}.${missing}`, message: 'is missing' }
-  // A key that the pattern of a map, or an object of a list, does not allow.
+  // The pattern of a map, or the object of a list, does not allow this key.
   if (first?.keyword === 'boolean') return { at, message: 'is not a name that may be here' }
   const words = params.allowedValues
   return { at, message: words ? `must be one of ${words.join(', ')}` : (first?.message ?? 'is not valid') }

@@ -1,4 +1,4 @@
-// Reads the body of a PATCH into changes by path: nested, flat and masked values; reports all faults together. Pure.
+// Reads the body of a PATCH into changes by path: nested, flat and masked values. Reports all faults at once. Pure.
 import { Problem } from '../../domain/problem.ts'
 import { equal, faultOf, LEAVES, MASK, ROOT_LEAVES, SECTIONS, type Leaf, type Values } from './leaves.ts'
 
@@ -14,7 +14,7 @@ interface Assignment {
   value: unknown
 }
 
-/** Secrets that are sent to a host, and the setting that names it. A new host gets none that was meant for another. */
+/** Secrets that are sent to a host, and the setting with the host. A new host does not get the secret of the old one. */
 const SENT_TO: readonly [secret: string, host: string][] = [
   ['email.smtp_password', 'email.smtp_host'],
   ['ldap.bind_password', 'ldap.host'],
@@ -74,7 +74,7 @@ export function readPatch(input: unknown, before: Values, section?: string): Map
 function readDocument(input: Record<string, unknown>, reading: Reading): void {
   for (const [key, value] of Object.entries(input)) {
     const leaf = ROOT_LEAVES.get(key) ?? flatLeaf(key)
-    // What GET answers may be sent back as a whole; `_meta` is read-only.
+    // The whole answer of GET may be sent back; `_meta` is read-only.
     if (key === '_meta') continue
     else if (SECTIONS.has(key)) readSection(key, value, `${key}.`, reading)
     else if (key === 'ldap_url') readLdapUrl(value, reading)

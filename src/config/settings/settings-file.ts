@@ -1,4 +1,4 @@
-// The file of the settings: looked at by every request on a local disk, in the background on a remote one.
+// The file of the settings: checked by requests on a local disk, in the background on a remote one.
 import { readFileSync, statSync, type BigIntStats } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { isMissing } from '../../kernel/files.ts'
@@ -11,7 +11,7 @@ export interface SettingsFile {
   mark(): string
   /** @throws SettingsFileError when it cannot be read */
   text(): string
-  /** Until it has ended, `mark` and `text` may be of an earlier state. @throws SettingsFileError when it cannot be read */
+  /** Until this ends, `mark` and `text` may be of an earlier state. @throws SettingsFileError when it cannot be read */
   refresh(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ function remoteFile(path: string): SettingsFile {
     text: () => known.text,
     refresh: createShared(async () => {
       try {
-        // In this order: a file that is replaced in between has the mark of before, and is read again.
+        // In this order: if the file is replaced in between, it has the old mark and is read again.
         const mark = markOf(await stat(path, { bigint: true }))
         if (mark !== known.mark) known = { mark, text: await readFile(path, 'utf8') }
       } catch (error) {

@@ -1,4 +1,4 @@
-// The runtime settings: stored in `settings.json`, shared by replicas, changed all or nothing.
+// The runtime settings: stored in `settings.json` and shared by replicas. A change is applied completely or not at all.
 import { dirname } from 'node:path'
 import type { Settings } from '../../domain/settings.ts'
 import type { Bus } from '../../kernel/bus.ts'
@@ -43,8 +43,8 @@ export interface SettingsStore {
   current(): Settings
   masked(): SettingsDocument
   /**
-   * Merges a partial document, nested or with flat keys; all of it or nothing.
-   * @param check is given the state that the change would follow, and throws when it should not
+   * Merges a partial document, nested or with flat keys, completely or not at all.
+   * @param check receives the state before the change, and throws to refuse the change
    * @throws Problem('unknown_key') or Problem('validation_error') with every field at fault
    */
   patch(input: unknown, user: string, check?: (before: SettingsMeta) => void): Promise<PatchResult>
@@ -84,7 +84,7 @@ export function createSettings(deps: {
   let stored: Stored | null = null
   let values: Values = new Map()
   let settings: Settings | null = null
-  /** identify the file in force and the file checked last; they differ while the newest one is unusable */
+  /** marks of the file in force and of the file checked last; they differ while the newest file is unusable */
   let mark = ''
   let seenMark = ''
   let lookedAt = -Infinity
@@ -115,7 +115,7 @@ export function createSettings(deps: {
     look()
   }
 
-  /** Where a look may take as long as a server is away, the settings of before stay in force meanwhile. */
+  /** For remote files, where a check may hang while the server is away. The previous settings stay in force meanwhile. */
   function lookLater(): void {
     if (isLooking) return
     isLooking = true
@@ -189,7 +189,7 @@ export function createSettings(deps: {
         // A file this replica could not read must not be overwritten.
         parseStored(text, secretBox)
         await replaceFile(path, text, 0o600)
-        // Taken over as by any other replica; `current()` may have done so while the write was flushed.
+        // Loads the file as any other replica does; `current()` may have done so while the write was flushed.
         await file.refresh()
         look()
         return { document: document(), changedKeys }

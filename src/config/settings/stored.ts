@@ -1,11 +1,11 @@
-// Reads and writes the text of `settings.json`: what was set and by whom, secrets sealed.
+// Reads and writes the text of `settings.json`: the values that were set, by whom, and sealed secrets.
 import { claimsFault } from '../../domain/publishers.ts'
 import { isSealed, type SecretBox } from '../../kernel/crypto.ts'
 import { StartError } from '../../kernel/start-error.ts'
 import { faultOf, LEAVES, MASK, ROOT_LEAVES, SECTIONS, type Leaf, type Values } from './leaves.ts'
 
 export interface Stored {
-  /** only what was set; defaults stay in the declaration, so that a better one reaches existing installations */
+  /** only values that were set; defaults stay in the declaration, so that a new default reaches existing installations */
   set: Values
   revision: number
   updatedAt: string | null
@@ -15,7 +15,7 @@ export interface Stored {
   warnings: string[]
 }
 
-/** The file cannot be used; the message names what is wrong and holds no secret. */
+/** The file cannot be used; the message names what is wrong and contains no secret. */
 export class SettingsFileError extends StartError {}
 
 /** @throws SettingsFileError */
@@ -113,7 +113,7 @@ function openSecret(leaf: Leaf, value: unknown, box: SecretBox, warnings: string
   }
 }
 
-/** Publishers that an older build took, whose conditions fit jobs of other customers: they give no tokens, and nothing else ends. */
+/** Drops publishers of older builds whose conditions match jobs of other customers: they give no tokens; the rest stays valid. */
 function withoutUnbound({ path }: Leaf, value: unknown, warnings: string[]): unknown {
   if (path !== 'trusted_publishing.publishers' || !Array.isArray(value)) return value
   return value.filter((publisher: unknown) => {
