@@ -1,4 +1,4 @@
-// The files of the console's build. Their names carry a digest, so a browser asks for each once. About 2 MB, all in memory.
+// The files of the console's build. Their names contain a digest, so a browser requests each once. About 2 MB, all in memory.
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { isMissing } from '../kernel/files.ts'

@@ -14,16 +14,16 @@ import { isOwnOrigin, isSafe } from './origin.ts'
 import { prefixOf, renderPage } from './page.ts'
 import { sessionRoutes, type Answer } from './session.ts'
 
-/** A login has no larger body. */
+/** Logins have smaller bodies. */
 const MOST_BODY_BYTES = 64 * 1024
 
 export interface ConsoleDeps {
   /** the API */
   app: FastifyInstance
-  /** where the build of the console lies */
+  /** directory of the console's build */
   directory: string
   trustedProxies: readonly string[]
-  /** the address that people configured for the console */
+  /** the configured address of the console */
   appUrl(): string
   production: boolean
   version: string
@@ -72,7 +72,7 @@ export function createConsole(deps: ConsoleDeps): Console {
     sendPage(request, response, secure)
   }
 
-  /** Hands the request to the API, with the session in place of a credential. A credential of the client's own is used as it is. */
+  /** Passes the request to the API with the session as its credential, unless the client sent a credential of its own. */
   function toApi(request: IncomingMessage, response: ServerResponse, address: string, secure: boolean): void {
     if (request.headers.authorization === undefined) {
       const token = readCookie(request.headers, 'session', secure)
@@ -81,7 +81,7 @@ export function createConsole(deps: ConsoleDeps): Console {
         request.headers.authorization = `Bearer ${token}`
       }
     }
-    // No answer of this listener may be read by another origin.
+    // Other origins must not read answers of this listener.
     delete request.headers.origin
     delete request.headers.cookie
     deps.app.routing(request, response)

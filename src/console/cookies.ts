@@ -11,7 +11,7 @@ export type CookieName = keyof typeof COOKIES
 
 /**
  * `__Host-` makes browsers refuse the cookie unless it came over TLS, from this host, for all paths. Over plain HTTP
- * browsers would drop it, so there the plain name is used, and only there: a cookie under the other name is not read.
+ * browsers would drop it, so the plain name is used there, and only there: a cookie under the other name is not read.
  */
 function nameOf(name: CookieName, secure: boolean): string {
   return `${secure ? '__Host-' : ''}${COOKIES[name]}`

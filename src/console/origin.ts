@@ -7,9 +7,9 @@ const SAFE = new Set(['GET', 'HEAD'])
 export const isSafe = (method: string | undefined) => SAFE.has(method ?? '')
 
 /**
- * Browsers send `Origin` with every request that changes something (Fetch, section 3.2). One without it, or from another origin,
- * does not come from a page of the console.
- * @param own the address under which the client reached the console, and others that are configured for it
+ * Browsers send `Origin` with every request that changes something (Fetch, section 3.2). A request without it, or from
+ * another origin, does not come from a page of the console.
+ * @param own the address under which the client reached the console, and its configured addresses
  */
 export function isOwnOrigin(headers: IncomingHttpHeaders, own: readonly string[]): boolean {
   const { origin } = headers

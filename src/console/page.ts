@@ -1,4 +1,4 @@
-// The page of the console. Every answer has a nonce of its own and names the prefix under which a proxy shows the console.
+// The page of the console. Every answer has its own nonce and contains the prefix under which a proxy serves the console.
 import { randomBytes } from 'node:crypto'
 
 /** As in vite.config.ts of the console. */
@@ -12,7 +12,7 @@ export interface Page {
 
 /**
  * @param template index.html of the build
- * @param prefix path below which a trusted proxy shows the console, such as `/gatehouse/`
+ * @param prefix path below which a trusted proxy serves the console, such as `/gatehouse/`
  */
 export function renderPage(template: string, prefix: string): Page {
   const nonce = randomBytes(16).toString('base64')

@@ -1,6 +1,6 @@
 // The session of the console: its routes call the API and keep the JWT in a cookie that no script can read.
 //
-//   GET    /session          who is signed in, and what a login page must know
+//   GET    /session          who is signed in, and what a login page needs
 //   POST   /session          name and password
 //   POST   /session/mfa      the second factor
 //   POST   /session/oidc     back from the identity provider
@@ -34,7 +34,7 @@ type Step = (visit: Visit) => Promise<Answer>
 
 /** @returns the handlers by method and path */
 export function sessionRoutes({ app, version }: SessionDeps): ReadonlyMap<string, Step> {
-  /** Calls the API as this client; limits and audit see its address. */
+  /** Calls the API as this client; rate limits and the audit log use its address. */
   async function api(
     visit: Visit,
     method: 'GET' | 'POST',
@@ -64,7 +64,7 @@ export function sessionRoutes({ app, version }: SessionDeps): ReadonlyMap<string
     }
   }
 
-  /** Turns the answer of a login into a session; every other answer goes through as it is. */
+  /** Turns the answer of a login into a session; passes every other answer on unchanged. */
   function opened({ secure }: Visit, answer: Awaited<ReturnType<typeof api>>): Answer {
     const { access_token: token, mfa_token: mfa, mfa_required: needed, expires_in: seconds } = answer.body
     if (answer.status !== 200) return answer
@@ -107,7 +107,7 @@ export function sessionRoutes({ app, version }: SessionDeps): ReadonlyMap<string
               ...{ needs_setup: false, setup_token_required: false, sso: { enabled: false } },
             },
           }
-        // Only a login page needs these: without a session they count for the address, which a whole office may share.
+        // Only a login page needs these: without a session, they count towards the limit of an address that an office may share.
         const [setup, sso] = await Promise.all([
           api(visit, 'GET', '/setup/status'),
           api(visit, 'GET', '/auth/oidc/public-config'),
@@ -164,13 +164,13 @@ export function sessionRoutes({ app, version }: SessionDeps): ReadonlyMap<string
   ])
 }
 
-/** Seconds until a JWT of ours ends. Only the API verifies it; this is for the cookie and for the page. */
+/** Seconds until a JWT of ours expires, for the cookie and the page. Only the API verifies it. */
 function secondsLeft(jwt: string): number {
   const claims = parsed(Buffer.from(jwt.split('.')[1] ?? '', 'base64url'))
   return typeof claims['exp'] === 'number' ? Math.max(0, Math.floor(claims['exp'] - Date.now() / 1000)) : 0
 }
 
-/** @returns an empty object when the text is no JSON object; the API then says what is missing */
+/** @returns an empty object when the text is not a JSON object; the API then reports what is missing */
 function parsed(bytes: Buffer): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
