@@ -1,8 +1,8 @@
-// Which packages an architecture's index takes: those for it, for older machines that it stands for, and for all.
+// Which packages an architecture's index takes: those for it, for compatible older architectures, and for all.
 import type { Distribution } from '../domain/package.ts'
 import type { Archs } from './intake-format.ts'
 
-/** Without those for all. */
+/** An architecture with its older ones, without those of packages for all architectures. */
 export function ownArchs({ olderArchs }: Archs, architecture: string): string[] {
   return [architecture, ...(olderArchs?.[architecture] ?? [])]
 }
@@ -19,7 +19,7 @@ export function archsOf(format: Archs, { architectures }: Pick<Distribution, 'ar
 
 /** Architectures whose packages can meet what a package needs. */
 export interface Reach {
-  /** those of the index that has it; of a package for all architectures, those of its distribution */
+  /** those of the index with the package; for a package for all architectures, those of its distribution */
   own: readonly string[]
   /** `all`, `noarch` */
   neutral: readonly string[]
@@ -35,7 +35,7 @@ export function reachOf(
   return { own: having.length > 0 ? having.flat() : [arch], neutral: format.neutralArchs }
 }
 
-/** Whether some client is offered packages of both architectures. */
+/** Whether a client can be offered packages of both architectures. */
 export function areTogether(format: Archs, a: string, b: string): boolean {
   if (a === b || [a, b].some((arch) => format.neutralArchs.includes(arch))) return true
   return Object.keys(format.olderArchs ?? {}).some((one) =>

@@ -1,4 +1,4 @@
-// How much of everything a package may declare: far above any real package, low enough that none is a burden.
+// The bounds of what a package may declare: far above any real package, low enough that no package is a burden.
 import { invalid } from './archive/limits.ts'
 
 /** Bounds of one format. Characters are UTF-16 code units. */
@@ -21,13 +21,13 @@ export const BOUNDS = {
 } as const satisfies Record<string, Bounds>
 
 /**
- * Files of one package. The largest in Debian 12 has 116,010 (papirus-icon-theme). A larger one, say of node_modules,
- * may be legitimate in few cases; it is refused, because an rpm of 250,000 took 600 MB on its way to the index.
+ * Files of one package. The largest in Debian 12 has 116,010 (papirus-icon-theme). A larger one, for example of
+ * node_modules, may be legitimate in few cases; it is refused, because an rpm of 250,000 files took 600 MB until it was indexed.
  */
 export const MOST_FILES = 125_000
-/** Names of all files together: 260 characters for each of the most files. */
+/** Total of all file names: 260 characters for each of `MOST_FILES`. */
 const MOST_NAME_CHARACTERS = 32 * 1024 ** 2
-/** One name: what Linux takes. */
+/** One name: the limit of Linux. */
 const LONGEST_NAME = 4095
 
 /** A text of one line: summary, licence, maintainer. Licence expressions of large bundles have 5,000 characters. */

@@ -1,4 +1,4 @@
-// How a format's repositories are read: what an upstream offers, before any of its packages is fetched. Types, and the refusal.
+// Reading a format's repositories: what an upstream offers, before any package is fetched. Types, and the refusal.
 import type { NotCarried } from '../domain/not-carried.ts'
 import type { PackageFacts } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
@@ -9,13 +9,13 @@ export interface FileDigest {
   hex: string
 }
 
-/** How an index identifies a package. apk's lists the SHA-1 of the control segment, which states the SHA-256 of the data. */
+/** How an index identifies a package. apk's index has the SHA-1 of the control segment, which states the SHA-256 of the data. */
 export type PackageDigest = FileDigest | { algorithm: 'control-sha1'; hex: string }
 
 /** What an index states about one package: facts as the file would state them, and where the file is. */
 export interface CatalogEntry extends Omit<PackageFacts, 'signatures' | 'record'> {
   /**
-   * relative to the repository, as the index has it, `./` cut off; with `mayBeElsewhere` also a whole address, or a path that
+   * relative to the repository, as in the index, without `./`; with `mayBeElsewhere` also a whole address, or a path that
    * begins with `../`
    */
   path: string
@@ -23,7 +23,7 @@ export interface CatalogEntry extends Omit<PackageFacts, 'signatures' | 'record'
   digest: PackageDigest
 }
 
-/** An entry that is well-formed, but says what this service would refuse in a package too. */
+/** A well-formed entry with content that this service would refuse in a package too. */
 export interface UnreadableEntry {
   name: string | null
   /** one sentence, lower case, no full stop */
@@ -33,16 +33,16 @@ export interface UnreadableEntry {
 export type CatalogItem = CatalogEntry | UnreadableEntry
 
 /**
- * Part of everything that is remembered of an index. Raise it when readers take other facts from the same index, so that the
- * next sync reads everything again.
+ * Stored with everything that is remembered of an index. Raise it when readers take different facts from the same index, so
+ * that the next sync reads everything again.
  */
 export const READER_REVISION = 3
 
 /** The part of an index that describes one package. */
 export interface CatalogRecord {
-  /** Records with equal content give equal items, also in another index. */
+  /** Records with equal content give equal items, even in another index. */
   content: string | Uint8Array
-  /** @throws Problem('upstream_error') for a record that cannot be trusted to say what it means */
+  /** @throws Problem('upstream_error') for an ambiguous or damaged record */
   read(): CatalogItem
 }
 
@@ -62,7 +62,7 @@ export type RefusalReason =
   | 'status'
 
 /**
- * What a source does wrong, as `upstream_error` with `reason`.
+ * The refusal of a source, as `upstream_error` with `reason`.
  * @param sentence lower case, no full stop; names the file
  */
 export function refused(reason: RefusalReason, sentence: string, cause?: unknown): Problem {
@@ -78,11 +78,11 @@ export interface SourceKey {
 }
 
 export interface RepositoryRequest {
-  /** apt: the directory below `dists/`, or one that ends in `/` and has neither components nor architectures */
+  /** apt: the directory below `dists/`; one that ends in `/` has neither components nor architectures */
   suite: string | null
   components: readonly string[]
   architectures: readonly string[]
-  /** rpm: what a metalink states about repomd.xml; one of them must fit */
+  /** rpm: what a metalink states about repomd.xml; one of these must match */
   expected: readonly { sizeBytes: number | null; digest: FileDigest }[] | null
 }
 
@@ -94,24 +94,23 @@ export interface StagedFile {
   sha256: string
 }
 
-/** What readers need of the room that connects, fetches and verifies. */
+/** What readers need from the room that connects, fetches and verifies. */
 export interface RepositoryIo {
   /**
-   * Fetches the files that are read before all others, under the conditions of the last check. They are on the disk as
-   * long as `describe` runs.
-   * @returns `unchanged` when all are as they were then; null for a missing file
+   * Fetches the roots, on condition that they changed since the last check. They are on disk while `describe` runs.
+   * @returns `unchanged` when none has changed since; null for a missing file
    */
   roots(paths: readonly string[], mostBytes: number): Promise<'unchanged' | (StagedFile | null)[]>
   /** A small file that belongs to a changed root; null when it is missing. */
   small(path: string, mostBytes: number): Promise<Buffer | null>
-  /** Such a file that is only counted: null also when it cannot be fetched. */
+  /** As `small`, for a file that is only counted: null also when it cannot be fetched. */
   optional(path: string, mostBytes: number): Promise<Buffer | null>
   /** whether the source must be signed: it has keys, or may not be unsigned */
   signed: boolean
-  /** whether a source with keys may leave its index unsigned, where packages have signatures of their own (rpm) */
+  /** whether a source with keys may leave its index unsigned because its packages are signed (rpm) */
   mayBeUnsigned: boolean
   keys: readonly SourceKey[]
-  /** @returns the signed text alone and the fingerprints @throws Problem('upstream_error') */
+  /** @returns only the signed text, and the fingerprints @throws Problem('upstream_error') */
   verifyCleartext(document: Uint8Array, name: string): Promise<{ text: string; signedBy: string[] }>
   /** @returns the fingerprints @throws Problem('upstream_error') */
   verifyDetached(content: Uint8Array, signature: Uint8Array, name: string): Promise<string[]>
@@ -130,13 +129,13 @@ export interface RepositoryIndex {
     isSizeGuess?: true
     digest: FileDigest
   }[]
-  /** what it unpacks to, where that is listed */
+  /** unpacked size, if it is listed */
   openSizeBytes: number | null
 }
 
-/** What the signed description of a repository says, once its signature is verified. */
+/** The contents of a repository's signed description, once its signature is verified. */
 export interface RepositoryDescription {
-  /** when upstream wrote it; null where the format does not say (apk) */
+  /** when upstream wrote it; null if the format does not have it (apk) */
   date: Date | null
   validUntil: Date | null
   /** fingerprints or key names; empty for an unsigned source */
@@ -146,18 +145,18 @@ export interface RepositoryDescription {
   notCarried: NotCarried[]
 }
 
-/** Addresses of one repository, as a metalink or a mirror list names them. */
+/** Addresses of one repository, from a metalink or a mirror list. */
 export interface MirrorList {
   /** base URLs, best first */
   bases: string[]
   expected: RepositoryRequest['expected']
 }
 
-/** What clients of a format make of the paths of packages. */
+/** How clients of a format interpret the paths of packages. */
 export interface PathRules {
   /** they fetch packages that an index names outside its repository (rpm: `xml:base`, `../`) */
   readonly mayBeElsewhere?: true
-  /** they take a path as part of an address, with its `%5E`; apt asks for the name as it is */
+  /** they use a path as part of an address, with `%5E` already in it; apt requests the name as written */
   readonly pathsAreEncoded?: true
 }
 
@@ -166,11 +165,11 @@ export interface CatalogReader extends PathRules {
   describe(request: RepositoryRequest, io: RepositoryIo): Promise<RepositoryDescription | 'unchanged'>
   /**
    * The records of one index, whose digest or signature was verified. Bounded in memory; yields to the event loop. They are
-   * cut but not parsed where the format allows it, because most of them are known from the last sync.
-   * @throws Problem('upstream_error') for an index that cannot be trusted to say what it means
+   * split but not parsed if the format allows it, because most of them are known from the last sync.
+   * @throws Problem('upstream_error') for an ambiguous or damaged index
    */
   records(file: StagedFile, index: RepositoryIndex): AsyncGenerator<CatalogRecord, void, undefined>
-  /** Computes a digest that is not over the whole file, as hex. @throws Problem('invalid_package') */
+  /** Computes a digest, in hex, that does not cover the whole file. @throws Problem('invalid_package') */
   packageDigest?(path: string): Promise<string>
   /** The digest that `packageDigest` computes, from the `record` of a package's facts. */
   recordDigest?(record: unknown): string

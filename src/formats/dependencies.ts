@@ -4,10 +4,10 @@ import type { VersionScheme } from './ecosystem.ts'
 import { append } from '../kernel/append.ts'
 import type { Reach } from './architectures.ts'
 
-/** What is offered under a name: a package with its version, or a provide, perhaps without one. */
+/** What is offered under a name: a package with its version, or a provide, with or without a version. */
 export interface Offer {
   version?: string | null
-  /** of the offering package; left out: that of the one that asks */
+  /** of the offering package; left out: that of the requiring package */
   arch?: string
   multiArch?: string | null
 }
@@ -21,7 +21,7 @@ const EVERYWHERE: Reach = { own: [], neutral: [] }
 type Self = Pick<PackageFacts, 'name' | 'version' | 'provides' | 'requirements' | 'files'>
 type Order = Pick<VersionScheme, 'compare' | 'meets'>
 
-/** A requirement as records and answers show it; one with alternatives as the package states it. */
+/** A requirement as records and answers show it; with alternatives, in the package's own words. */
 export function shownRequirement({ anyOf, text }: Requirement): { name: string; version_constraint: string } {
   const [only, ...others] = anyOf
   if (!only || others.length > 0) return { name: text, version_constraint: '' }
@@ -29,8 +29,8 @@ export function shownRequirement({ anyOf, text }: Requirement): { name: string; 
 }
 
 /**
- * The strong requirements that nothing satisfies, in order. Offers satisfy them, and the package's own name, provides
- * and, for paths, files.
+ * The strong requirements that nothing satisfies, in order. They can be satisfied by offers and by the package's own name,
+ * provides and, for paths, files.
  */
 export function unsatisfied(
   facts: Self,

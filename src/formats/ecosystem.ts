@@ -11,17 +11,17 @@ export interface Member {
 export interface VersionScheme {
   /** whether the format's policy allows the version */
   isValid(version: string): boolean
-  /** total order, as the format's own tools order; negative, zero or positive */
+  /** total order, the same as that of the format's own tools; negative, zero or positive */
   compare(a: string, b: string): number
   /**
-   * Whether an offered version (null: the offer states none) satisfies a bound, where the rule is more than the order:
-   * an rpm offer without a version satisfies any bound, and a bound without a release ignores the offer's release.
+   * Whether an offered version (null: the offer states none) satisfies a bound, if the order alone does not decide: an rpm
+   * offer without a version satisfies any bound, and a bound without a release ignores the offer's release.
    */
   meets?(offered: string | null, op: ComparisonOperator, wanted: string): boolean
 }
 
 export interface ReadOptions {
-  /** of all archives in the package together; default 4 GiB */
+  /** total of all archives in the package; default 4 GiB */
   maxUnpackedBytes?: number
 }
 
@@ -32,11 +32,11 @@ export interface PurlRules {
   lowerCaseNames: boolean
   /** the epoch of a version is the qualifier `epoch`, not part of the version */
   epochQualifier: boolean
-  /** vendor and os-release(5) id of systems whose scanner id differs from them */
+  /** vendor and os-release(5) id of systems, if their scanner id differs */
   systems?: Readonly<Record<string, { vendor: string; id: string }>>
 }
 
-/** What the self-tests of the scanners use. */
+/** The data for the self-tests of the scanners. */
 export interface Canary {
   /** sorts before every released version, so every advisory applies to it */
   lowestVersion: string
@@ -55,9 +55,9 @@ export interface Ecosystem<Rec = unknown> {
 
   /** Decides by magic bytes, never by suffix; `head` is the first 4 KiB of the file, or all of it. */
   recognizes(head: Uint8Array): boolean
-  /** Reads what the file says of itself. Bounded in memory and time. @throws Problem('invalid_package') */
+  /** Reads the facts of the file. Bounded in memory and time. @throws Problem('invalid_package') */
   read(path: string, options?: ReadOptions): Promise<PackageFacts<Rec>>
-  /** Every regular file inside, control files and scripts too, for scanners. Bounded, and throws, like `read`. */
+  /** Every regular file inside, control files and scripts too, for scanners. Bounded, and throws, as `read` does. */
   members(path: string, options?: ReadOptions): AsyncIterable<Member>
   /** the name clients download, made from facts alone */
   filename(facts: PackageFacts<Rec>): string

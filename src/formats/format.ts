@@ -33,7 +33,7 @@ export interface IndexFile {
   /** below the generation's directory */
   path: string
   content: Uint8Array | readonly Uint8Array[]
-  /** hex digest, where the file is also linked under `by-hash` beside it */
+  /** hex digest, if the file is also linked under `by-hash` beside it */
   byHash?: string
 }
 
@@ -42,7 +42,7 @@ export interface IndexInput {
   /** those to render: all of them, or with `independentArchitectures` those that changed */
   architectures: readonly string[]
   revision: number
-  /** the Release date: strictly later than that of the generation before */
+  /** the Release date: strictly later than that of the previous generation */
   date: Date
   /** number of packages offered for an architecture */
   count(arch: string): number
@@ -58,28 +58,28 @@ export interface BackgroundIndex {
   path: string
   sizeBytes: number
   sha256: string
-  /** what it unpacks to: apt fetches `Contents-amd64.gz` only where Release lists `Contents-amd64` too */
+  /** its unpacked form: apt fetches `Contents-amd64.gz` only if Release lists `Contents-amd64` too */
   plain?: { sizeBytes: number; sha256: string }
 }
 
 /** Where a distribution's files are, relative to `REPOS_DIR`. */
 export interface TreeLayout {
-  /** the link to the live generation, replaced by one `rename`: the name clients use, or what `standing` leads through */
+  /** the link to the live generation, replaced by one `rename`: the path clients use, or the target of links in `standing` */
   link: string
-  /** links that no publish replaces: names clients use, and what they name below `link` */
+  /** links that no publish replaces: the paths clients use, and their targets below `link` */
   standing: readonly { path: string; target: string }[]
   /** directory of package files, shared by all generations; null: `packagesName` beside the generations */
   packages: string | null
   packagesName: string
   /** places inside a generation that link to the package directory */
   packagesIn: readonly string[]
-  /** directories inside a generation that hold a `by-hash` link */
+  /** directories inside a generation that have a `by-hash` link */
   byHashIn: readonly string[]
-  /** further names of directories inside a generation, for clients that call an architecture otherwise (rpm) */
+  /** further names of directories inside a generation, for clients with another name for an architecture (rpm) */
   aliases?: readonly { path: string; target: string }[]
 }
 
-/** Checks what was signed with our keys. */
+/** Checks signatures made with our keys. */
 export interface OwnSignatures {
   openpgpArmored: string
   /** @returns the signed text; null when the document is not signed by our key */
@@ -88,11 +88,11 @@ export interface OwnSignatures {
   apk: { keyName: string; verify(content: Uint8Array, signature: Uint8Array): boolean }
 }
 
-/** What the index of a generation says of its own files. */
+/** What the index of a generation states about its own files. */
 export interface IndexClaims {
-  /** the files that describe or sign others, and what is wrong with each; null: nothing */
+  /** the files that describe or sign others, each with its fault; null: none */
   roots: { path: string; fault: 'missing' | 'wrong_content' | null }[]
-  /** the files that they list; `byHash` is the name below `by-hash`, where the file has one */
+  /** the files that they list; `byHash` is the name below `by-hash`, if the file has one */
   listed: { path: string; sizeBytes: number; sha256: string; byHash: string | null }[]
 }
 
@@ -103,9 +103,9 @@ export interface PackageFormat<Rec = unknown> extends IntakeFormat<Rec> {
   readonly presets: readonly Distribution[]
   /** Debian's name of each architecture, with the format's own */
   readonly architectures: Readonly<Record<string, string>>
-  /** the component of a distribution that declares none; null where repositories have no components */
+  /** the component of a distribution that declares none; null if repositories have no components */
   readonly component: string | null
-  /** whether repositories say who made them, and may have further names beside the codename (deb) */
+  /** whether repositories state who made them, and may have further names besides the codename (deb) */
   readonly hasReleaseFields: boolean
   /** programs that install from such a repository; the first one unless a distribution names another */
   readonly packageManagers: readonly string[]
@@ -113,9 +113,9 @@ export interface PackageFormat<Rec = unknown> extends IntakeFormat<Rec> {
   readonly serving: Serving
 
   layout(distribution: Distribution): TreeLayout
-  /** The entry of a package for all architectures as the index of one has it, where they differ (apk). */
+  /** The entry of a package for all architectures in the index of one, if it differs there (apk). */
   entryIn?(entry: Uint8Array, arch: string): Uint8Array
-  /** each architecture's index is in a directory of its own name and says nothing of the others */
+  /** each architecture's index is in a directory of its own and does not mention the others */
   readonly independentArchitectures: boolean
   /** the files of a generation; the last one is what clients read first */
   index(input: IndexInput): Promise<IndexFile[]>
@@ -130,7 +130,7 @@ export interface PackageFormat<Rec = unknown> extends IntakeFormat<Rec> {
     signatures: OwnSignatures,
   ): Promise<IndexClaims>
 
-  /** Reads repositories of others. */
+  /** Reads upstream repositories. */
   readonly catalog: CatalogReader
 
   /** Background index of files by package (deb `Contents`). */
@@ -147,7 +147,7 @@ export interface PackageFormat<Rec = unknown> extends IntakeFormat<Rec> {
   }
 }
 
-/** A distribution with all that its format knows. */
+/** A distribution with its whole format. */
 export type Offered = Placed<PackageFormat>
 
 /** What an advisory states about the packages of one distribution. */

@@ -5,13 +5,13 @@ import { readPiece } from './archive/file-range.ts'
 import { isProblem } from '../domain/problem.ts'
 import { refused, type RepositoryIndex, type StagedFile } from './catalog.ts'
 
-/** The largest of Debian 12 unpacks to 48 MB, of Fedora to 250 MB. */
+/** The largest index of Debian 12 unpacks to 48 MB, of Fedora to 250 MB. */
 const MOST_OPEN_BYTES = 2 * 1024 ** 3
 const PIECE_BYTES = 128 * 1024
 
 /**
- * Compression is recognised by the first bytes. What unpacks to more bytes than are listed, or implausibly many for the
- * size of the file, is refused while it is read.
+ * Compression is recognised by the first bytes. A file that unpacks to more bytes than are listed, or to implausibly many for
+ * its size, is refused while it is read.
  * @throws Problem('upstream_error')
  */
 export async function* indexContent(

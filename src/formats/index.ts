@@ -9,7 +9,7 @@ export const formats: readonly PackageFormat[] = [debFormat, rpmFormat, apkForma
 
 export const FORMATS: readonly FormatId[] = formats.map(({ id }) => id)
 
-/** @throws Error for an id that is no format's: a mistake in the program */
+/** @throws Error for an id of no format, which is a bug */
 export function formatOf(id: string): PackageFormat {
   const format = formats.find((candidate) => candidate.id === id)
   if (!format) throw new Error(`no format ${id}`)
@@ -21,7 +21,7 @@ export function recognize(head: Uint8Array, among = formats): PackageFormat | nu
   return among.find((format) => format.recognizes(head)) ?? null
 }
 
-/** The formats that these words of REPO_FORMAT switch on, in the order of the list above. */
+/** The formats that these words of REPO_FORMAT enable, in the order of the list above. */
 export function switchedOn(words: readonly string[]): PackageFormat[] {
   return formats.filter((format) => words.includes(format.repoFormat))
 }

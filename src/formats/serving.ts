@@ -1,4 +1,4 @@
-// How a format's published tree is offered to package clients over HTTP. Types only.
+// How package clients get a format's published tree over HTTP. Types only.
 import type { Distribution } from '../domain/package.ts'
 
 /** The repository listeners: `APT_PORT` and `RPM_REPO_PORT`. */
@@ -11,8 +11,8 @@ export interface ServedPlace {
   /** what the prefix names, relative to `REPOS_DIR`, without a slash at the end */
   path: string
   /**
-   * Directories or files below `REPOS_DIR` that may be read once all links are followed. A link that leads anywhere
-   * else is answered like a missing file.
+   * Directories or files below `REPOS_DIR` that may be read after all links are resolved. A link that leads elsewhere is
+   * answered like a missing file.
    */
   roots: readonly string[]
 }
@@ -24,7 +24,7 @@ export interface SignedPair {
   key: string
 }
 
-/** Another path whose content answers for a missing file. */
+/** Another path whose content is sent for a missing file. */
 export interface Substitute {
   path: string
   /** the content is sent decompressed */
@@ -38,12 +38,12 @@ export interface Serving {
   tree: ServedPlace
   /** index files without a suffix that are plain text */
   textFiles?: RegExp
-  /** true when the path of a package never stands for other bytes, so that caches may keep it without asking */
+  /** true if the path of a package always has the same bytes, so that caches may keep it without revalidation */
   immutablePackages: boolean
   signedPair?: SignedPair
   /** Where to look for a file that the live generation does not have. */
   substitute?(path: string): Substitute | null
-  /** How a client machine is told to use a distribution of this format. */
+  /** The set-up of a client machine for a distribution of this format. */
   setup(input: SetupInput): ClientSetup
 }
 
@@ -76,14 +76,14 @@ export interface ClientSetup {
   run(scriptUrl: string): string
 }
 
-/** How a client machine gets to use a distribution: the texts that the listeners answer with, and their addresses. */
+/** The set-up of a client machine for a distribution: the texts that the listeners serve, and their addresses. */
 export interface DistributionSetup {
   /** of the listener */
   url: string
   keyUrl: string
   file: { url: string; installAs: string; content: string }
   script: { url: string; content: string }
-  /** sets the machine up by the script */
+  /** runs the script that sets the machine up */
   command: string
   /** installs packages, followed by their names */
   install: string

@@ -1,8 +1,8 @@
-// The refusal of a codename that is not declared: names the distribution that was probably meant, or all of them.
+// The refusal of an undeclared codename. It names the distribution that was probably meant, or all of them.
 import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 
-/** @param code `not_found` where the codename is part of the address */
+/** @param code `not_found` if the codename is part of the address */
 export function unknownDistribution(
   codename: string,
   known: readonly Distribution[],
@@ -16,7 +16,7 @@ export function unknownDistribution(
   return new Problem(code, `there is no distribution ${JSON.stringify(codename.slice(0, 100))}; ${hint}`)
 }
 
-/** Codenames that a text probably means: by its letters alone, by system and release, or with up to two typing errors. */
+/** Codenames that a text probably means: with equal letters, by system and release, or with up to two typing errors. */
 export function meantBy(text: string, known: readonly Distribution[]): string[] {
   const wanted = plain(text)
   if (wanted === '' || wanted.length > 100) return []

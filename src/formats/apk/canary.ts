@@ -1,4 +1,4 @@
-// What the scanners' self-tests need of this format. Made by the builders of test/samples.
+// The data of this format for the scanners' self-tests. Made by the builders of test/samples.
 import type { Canary } from '../ecosystem.ts'
 
 export const canary: Canary = {

@@ -24,7 +24,7 @@ const INDEX = 'APKINDEX.tar.gz'
 const MOST_INDEX_BYTES = 64 * 1024 ** 2
 const MOST_SIGNATURE_BYTES = 64 * 1024
 const MOST_SIGNATURES = 16
-/** apk reads a line through a buffer of 128 KiB; a record has few that are long. */
+/** apk reads a line through a buffer of 128 KiB; a record has few long lines. */
 const MOST_RECORD_BYTES = 512 * 1024
 
 export const catalog: CatalogReader = {
@@ -74,7 +74,7 @@ function readRecord(record: Uint8Array, name: string): CatalogItem {
   }
 }
 
-/** Damage to the archive is a refusal of the source. */
+/** A damaged archive becomes a refusal of the source. */
 const asRefused = (error: unknown, name: string) =>
   isProblem(error, 'invalid_package') ? refused('malformed', `${name}: ${error.detail}`, error) : error
 
@@ -87,7 +87,7 @@ async function asRefusal<T>(name: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Checks the signature over everything behind the first gzip member, as apk does: the first one of a known key decides.
+ * Checks the signature over everything after the first gzip member, as apk does: the first signature by a known key decides.
  * @returns the name of the key
  */
 async function verifySignature(file: StagedFile, keys: readonly SourceKey[], name: string): Promise<string> {
@@ -108,7 +108,7 @@ async function verifySignature(file: StagedFile, keys: readonly SourceKey[], nam
   throw refused('signature', `${name} is signed by ${tried.join(', ')}; the source has other keys`)
 }
 
-/** A key that cannot be read makes no signature good. */
+/** With an unreadable key, no signature is good. */
 function isGood(verify: () => boolean): boolean {
   try {
     return verify()
@@ -140,7 +140,7 @@ async function readSignatures({ path, sizeBytes }: StagedFile): Promise<{ found:
   return { found, end: 0 }
 }
 
-/** The tar archive of the index: what the signature is over, however the bytes before it can be read. */
+/** The tar archive of the index: only the signed bytes, however the bytes before them could be read. */
 async function* signedContent(file: StagedFile): AsyncGenerator<Uint8Array> {
   const { end } = await readSignatures(file)
   const limits = { maxOutputBytes: plausibleOutput(file.sizeBytes) }

@@ -36,7 +36,7 @@ function isSigned(content: Buffer, { apk }: OwnSignatures): boolean {
 
 function firstMember(content: Buffer): { tar: Buffer; end: number } | null {
   try {
-    // With `info` the engine comes too, which counts what it read; the types do not know it.
+    // With `info` zlib also returns the engine, which counts the bytes it read; the types lack it.
     const { buffer, engine } = inflateRawSync(content.subarray(GZIP_HEAD_BYTES), {
       info: true,
       maxOutputLength: MOST_SIGNATURE_BYTES,

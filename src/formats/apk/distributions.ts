@@ -1,4 +1,4 @@
-// The apk distributions: those offered by default, and the presets that a deployment may name. Data, not code.
+// The apk distributions: those offered by default, and the presets that a deployment may choose. Data, not code.
 import type { Distribution } from '../../domain/package.ts'
 
 function distribution(osVersion: string, packageManagerMajor: number, codename = `alpine${osVersion}`): Distribution {

@@ -6,7 +6,7 @@ import { refused, type CatalogItem } from '../catalog.ts'
 import { decodePkginfo, type PkginfoField } from './pkginfo.ts'
 import { apkFilename, factsOf } from './read.ts'
 
-/** The letters of apk-package(5), by their keys in .PKGINFO; others say nothing of the package. */
+/** The letters of apk-package(5) with their keys in .PKGINFO; other letters are not about the package. */
 const KEYS: Readonly<Record<string, string>> = {
   P: 'pkgname',
   V: 'pkgver',
@@ -29,7 +29,7 @@ const KEYS: Readonly<Record<string, string>> = {
 const SHA1 = /^Q1([A-Za-z0-9+/]{27}=)$/
 
 /**
- * @param index for sentences
+ * @param index its name, for error sentences
  * @throws Problem('upstream_error') for a record without a size or a checksum
  */
 export function readIndexRecord(record: Uint8Array, index: string): CatalogItem {
@@ -56,7 +56,7 @@ export function readIndexRecord(record: Uint8Array, index: string): CatalogItem 
     return {
       ...facts,
       installedSizeKb: Math.ceil(pkginfo.installedBytes / 1024),
-      // apk requests it from the directory of the package's architecture, also when the index of another one lists it.
+      // apk requests it from the directory of the package's architecture, even when another architecture's index lists it.
       path: `${facts.arch}/${apkFilename(facts)}`,
       sizeBytes: Number(valueOf('S')),
       digest: { algorithm: 'control-sha1', hex: Buffer.from(sha1, 'base64').toString('hex') },

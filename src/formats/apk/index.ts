@@ -20,7 +20,7 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   neutralArchs: [NOARCH],
   distributions,
   presets,
-  // Alpine's armv7 is Debian's armhf; its own armhf is for ARMv6, which Debian has no name for.
+  // Alpine's armv7 is Debian's armhf; Alpine's own armhf is for ARMv6, for which Debian has no name.
   architectures: {
     ...{ amd64: 'x86_64', arm64: 'aarch64', armhf: 'armv7', i386: 'x86' },
     ...{ ppc64el: 'ppc64le', riscv64: 'riscv64', s390x: 's390x' },
@@ -45,7 +45,7 @@ export const apkFormat: PackageFormat<ApkRecord> = {
     return `the version ${tooNew} has a commit hash, which needs apk-tools 3; ${fullName} has apk-tools ${packageManagerMajor}`
   },
 
-  // The index of each architecture is beside its packages, so one link for all of them is elsewhere.
+  // The index of each architecture is beside its packages, so the one link for all architectures is elsewhere.
   layout({ codename, component, architectures }) {
     const directory = `apk/${codename}/${component ?? 'main'}`
     return {
@@ -64,8 +64,8 @@ export const apkFormat: PackageFormat<ApkRecord> = {
     listener: 'apt',
     key: { prefix: '/apk/svc.rsa.pub', path: 'keys/svc.rsa.pub', roots: ['keys/svc.rsa.pub'] },
     tree: { prefix: '/apk/', path: 'apk', roots: ['apk', '.generations/apk'] },
-    // The path is name and version only: a package that is deleted and uploaded again with other bytes has the same
-    // path, and a cache that kept the old bytes would fail every client at the checksum of the index.
+    // The path has only name and version: a package that is deleted and uploaded again with other bytes keeps its path, and
+    // with old bytes from a cache every client would fail at the checksum of the index.
     immutablePackages: false,
     setup,
   },

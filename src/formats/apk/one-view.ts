@@ -1,4 +1,4 @@
-// Refuses tar archives that apk and POSIX readers unpack differently: what is installed must be what was scanned.
+// Refuses tar archives that apk and POSIX readers unpack differently: the installed files must be the scanned files.
 import { invalid } from '../archive/limits.ts'
 import { BLOCK_BYTES, parseTarHeader } from '../archive/tar-header.ts'
 import { parsePax } from '../archive/tar-pax.ts'
@@ -9,7 +9,7 @@ const MOST_FILE_BYTES = 2 ** 32 - 1
 
 /**
  * Passes the archive through unchanged. apk reads sizes from the ustar header only and ignores global pax headers, so a
- * file could be hidden from one of the two readers (seen with apk-tools 2.14.10, 2026-11).
+ * file could be hidden from apk or from POSIX readers (seen with apk-tools 2.14.10, 2026-11).
  * @throws Problem('invalid_package')
  */
 export async function* oneView(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
@@ -59,7 +59,7 @@ function createView(): { take(piece: Uint8Array): void } {
 
   return {
     take(piece) {
-      // The tar reader checks what follows the end.
+      // The tar reader checks the bytes after the end.
       for (let at = 0; at < piece.length && !ended;) {
         const rest = piece.subarray(at)
         const part = rest.subarray(0, left > 0 ? left : BLOCK_BYTES - headerBytes)

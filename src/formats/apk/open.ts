@@ -67,7 +67,7 @@ export async function* apkSegments(
       await entries.return()
       await tar.return()
     }
-    // apk reads all segments as one tar archive, which two blocks of zeros end.
+    // apk reads all segments as one tar archive, which ends at two blocks of zeros.
     if (!last && early.endBlocks > 1) throw invalid('the package has an end of archive before its data')
     before = kind
   }
@@ -82,7 +82,7 @@ function segmentOf(kind: ApkSegment['kind'], member: GzipMember, entries: AsyncG
     get end() {
       return member.end
     },
-    // Without `return`, so that the loop above reads what a caller leaves.
+    // Without `return`, so that the loop above reads entries that a caller leaves.
     entries: { [Symbol.asyncIterator]: () => ({ next: () => entries.next() }) },
   }
 }
@@ -100,7 +100,7 @@ async function* checkedEntries(
   }
 }
 
-/** apk tells signatures and control files apart by their names, so no segment may mix them or hold others. */
+/** apk distinguishes signatures from control files by name, so no segment may mix them or contain other names. */
 function checkedEntry(kind: ApkSegment['kind'], entry: TarEntry): ApkEntry {
   if (kind === 'data') return { ...entry, path: insidePath(entry.name) }
   const { name, type } = entry
@@ -111,7 +111,7 @@ function checkedEntry(kind: ApkSegment['kind'], entry: TarEntry): ApkEntry {
   return { ...entry, path: name }
 }
 
-/** A name as apk installs it, below the root. @throws Problem('invalid_package') for what would leave the root */
+/** A name as apk installs it, below the root. @throws Problem('invalid_package') for a name that would leave the root */
 function insidePath(name: string): string {
   if (/[\x00-\x1f\x7f]/.test(name)) throw invalid('there is a control character in a file name')
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')

@@ -3,7 +3,7 @@ import { invalid } from '../archive/limits.ts'
 
 export type PkginfoField = [key: string, value: string]
 
-/** Keys with one value: of two, apk reads the last and other readers the first. */
+/** Keys with one value: given two, apk reads the last and other readers the first. */
 const SINGLE = new Set([
   'pkgname',
   'pkgver',
@@ -29,8 +29,8 @@ const MOST_FIELDS = 50_000
 
 /**
  * Lines of `key = value`; comments and other lines are ignored, as apk does.
- * @throws Problem('invalid_package') for control characters, for a second value of a key that has one, and for a known key
- *   in a line that apk ignores and other readers do not
+ * @throws Problem('invalid_package') for control characters, for a second value of a single-value key, and for a known key
+ *   in a line that apk ignores but other readers do not
  */
 export function parsePkginfo(text: string): PkginfoField[] {
   if (/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) throw invalid('the file .PKGINFO has a control character')
@@ -52,17 +52,17 @@ export function parsePkginfo(text: string): PkginfoField[] {
   return fields
 }
 
-/** The value of a key as `apk index` copies it, the last one of licences; null where it is missing. */
+/** The value of a key as `apk index` copies it, for licences the last one; null if it is missing. */
 export function rawValueOf(fields: readonly PkginfoField[], key: string): string | null {
   return fields.findLast(([name]) => name === key)?.[1] ?? null
 }
 
-/** The same without blanks around it; null where it is empty too. */
+/** The same without surrounding blanks; null if it is empty, too. */
 export function valueOf(fields: readonly PkginfoField[], key: string): string | null {
   return rawValueOf(fields, key)?.trim() || null
 }
 
-/** What all lines of licences say together, as one SPDX expression; null where there is none. */
+/** All lines of licences as one SPDX expression; null if there is none. */
 export function licenseOf(fields: readonly PkginfoField[]): string | null {
   const all = new Set(fields.flatMap(([name, value]) => (name === LICENSE ? value.trim() || [] : [])))
   if (all.size < 2) return [...all][0] ?? null

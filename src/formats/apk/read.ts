@@ -19,7 +19,7 @@ export interface ApkRecord {
   fields: PkginfoField[]
   /** hex digest of the compressed control segment, by which apk identifies a package */
   controlSha1: string
-  /** bytes on disk: what `.PKGINFO` says, else the sum of the files */
+  /** bytes on disk, from `.PKGINFO` or else the sum of the files */
   installedBytes: number
 }
 
@@ -55,7 +55,7 @@ export async function readApk(path: string, options: ReadOptions = {}): Promise<
 
 /**
  * The SHA-1 of the control segment in hex, by which indexes identify a package. The data is checked against the digest that
- * the segment states, so that the result stands for the whole file.
+ * the segment states, so that the result identifies the whole file.
  * @throws Problem('invalid_package')
  */
 export async function readControlSha1(path: string): Promise<string> {

@@ -5,8 +5,8 @@ import { isAdb } from './open.ts'
 const BLOCK_BYTES = 512
 
 /**
- * Whether the tar archive in `head` begins with `.PKGINFO`, a script or a signature that is not an index's; packages of
- * apk v3 count too, so that reading them can say what they are.
+ * Whether the tar archive in `head` begins with `.PKGINFO`, a script or a signature that is not an index's. Packages of
+ * apk v3 count too, so that reading them can give a precise error.
  */
 export function recognizes(head: Uint8Array): boolean {
   if (isAdb(head)) return true

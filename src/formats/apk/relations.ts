@@ -5,7 +5,7 @@ import { BOUNDS, checkCount, quote } from '../bounds.ts'
 import { itemsOf, type PkginfoField } from './pkginfo.ts'
 import { versions } from './versions.ts'
 
-// apk writes one of them through a buffer of 256 bytes, and reads an index line through one of 128 KiB.
+// apk writes a relation through a buffer of 256 bytes, and reads an index line through one of 128 KiB.
 const LONGEST_RELATION = 240
 const LONGEST_LINE = 100_000
 
@@ -27,7 +27,7 @@ export function parseRequirements(fields: readonly PkginfoField[]): Requirement[
   return [...depends, ...others]
 }
 
-/** Names with their prefixes (`so:`, `cmd:`, `pc:`), and versions where they are given. */
+/** Names with their prefixes (`so:`, `cmd:`, `pc:`), and versions if given. */
 export function parseProvides(fields: readonly PkginfoField[]): Capability[] {
   return items(fields, 'provides').map((text) => {
     const { name, op, version } = parseRelation(text, 'provides')
@@ -50,14 +50,14 @@ function items(fields: readonly PkginfoField[], key: string): string[] {
   return found
 }
 
-/** `name`, then perhaps an operator and a version. apk-tools 3 takes printable ASCII only. */
+/** `name`, then optionally an operator and a version. apk-tools 3 accepts only printable ASCII. */
 const RELATION = /^([\x21\x22-\x3b\x3f\x41-\x7d]+?)(@[^<>=~]*)?(?:([<>=~]+)(.+))?$/
 
 /**
- * `~` asks for a version that begins like the given one: it is kept as a bound beginning with `~`, which
- * `versions.meets` reads.
- * @throws Problem('invalid_package') for what apk-tools 2.14 or 3 cannot read. apk 2 drops such a relation and those
- *   after it without a message; apk 3 warns of broken packages on every command of every client.
+ * `~` requires a version that begins like the given one: it becomes a bound beginning with `~`, which `versions.meets`
+ * reads.
+ * @throws Problem('invalid_package') for a relation that apk-tools 2.14 or 3 cannot read. apk 2 silently drops it and the
+ *   relations after it; apk 3 warns of broken packages on every command of every client.
  */
 function parseRelation(text: string, key: string): Relation {
   const [, name, tag, operator, version] = RELATION.exec(text) ?? []
@@ -76,8 +76,8 @@ function parseRelation(text: string, key: string): Relation {
 }
 
 /**
- * What apk's own operators mean. `><` compares checksums, and is for packages made on the spot; `<~` and `>~` are
- * unknown to apk 2, which reads them as `?`.
+ * The meaning of apk's own operators. `><` compares checksums, and is for packages made on the spot. apk 2 does not know
+ * `<~` and `>~` and reads them as `?`.
  */
 const OPERATORS: Readonly<Record<string, ComparisonOperator>> = {
   '<': '<',

@@ -9,7 +9,7 @@ import { gzipMember, TAR_END, tarFile, tarHeader, tarPadding } from './tar-block
 export const STREAM = 'apkindex'
 export const INDEX_FILE = 'APKINDEX.tar.gz'
 export const NOARCH = 'noarch'
-// See `read.ts`: with the other values it must fit into 2,048 bytes.
+// See `read.ts`: the description and the other values must fit into 2,048 bytes.
 const LONGEST_DESCRIPTION = 512
 
 /** Beside the index of each architecture that has it, under the only name apk requests. */
@@ -50,7 +50,7 @@ export function renderEntry(pkg: StoredPackage<ApkRecord>): Record<string, Uint8
 
 const A_NOARCH = Buffer.from(`\nA:${NOARCH}\n`)
 
-/** apk uses the architecture in the URL, so a noarch package has that of the tree. */
+/** apk puts the architecture into the URL, so a noarch package gets the architecture of the tree. */
 export function entryIn(entry: Uint8Array, arch: string): Uint8Array {
   const bytes = Buffer.from(entry.buffer, entry.byteOffset, entry.byteLength)
   const at = bytes.indexOf(A_NOARCH)
@@ -62,13 +62,13 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
   return Promise.all(input.architectures.map((arch) => renderArchitecture(input, arch)))
 }
 
-/** One file of two gzip members: a tar archive without an end, with the signature, and the archive it signs. */
+/** One file of two gzip members: a tar archive without an end marker, with the signature, and the archive it signs. */
 async function renderArchitecture(
   { distribution, revision, compose, signers }: IndexInput,
   arch: string,
 ): Promise<IndexFile> {
   const description = Buffer.from(`Gatehouse ${distribution.codename} r${revision}`)
-  // The header states the size of what follows it.
+  // The header states the size of the content after it.
   const nothing = new Uint8Array(0)
   const { sizeBytes } = (await compose(STREAM, arch, nothing, nothing)).plain
   const head = Buffer.concat([tarFile('DESCRIPTION', description), tarHeader('APKINDEX', sizeBytes)])

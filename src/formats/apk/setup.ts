@@ -1,4 +1,4 @@
-// What apk needs to use a distribution: one line of repositories, the key, and a script that installs both.
+// The set-up of apk for a distribution: one line of repositories, the key, and a script that installs both.
 import type { ClientSetup, SetupInput } from '../serving.ts'
 
 /** Busybox has wget; curl and sudo are not part of a fresh Alpine. */

@@ -1,4 +1,4 @@
-// RSA signatures that an .apk carries of its control segment (apk-v2(5), "THE SIGNATURES").
+// RSA signatures of the control segment in an .apk (apk-v2(5), "THE SIGNATURES").
 import { createVerify } from 'node:crypto'
 import { readAll } from '../archive/entry-content.ts'
 import { fileRange } from '../archive/file-range.ts'
@@ -12,7 +12,7 @@ export interface ApkKey {
   pem: string
 }
 
-/** `unverified`: signed, but by no known key; `invalid`: names a known key, whose signature is wrong. */
+/** `unverified`: signed, but by no known key; `invalid`: names a known key, but the signature is wrong. */
 export interface SignatureVerdict {
   verdict: 'signed' | 'unsigned' | 'unverified' | 'invalid'
   /** the signature that decided, else the first one */
@@ -25,7 +25,7 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   RSA512: 'RSA-SHA512',
   DSA: 'DSA-SHA1',
 }
-// What apk-tools 3 reads.
+// The limit of apk-tools 3.
 const MOST_SIGNATURE_BYTES = 64 * 1024
 
 /** @param name of a file in the signature segment: `.SIGN.<algorithm>.<key>` */
@@ -36,7 +36,7 @@ export function describeSignature(name: string): EmbeddedSignature {
 
 /**
  * Checks the signatures as apk does: the first one that names a known key decides.
- * @throws Problem('invalid_package') for what is no package
+ * @throws Problem('invalid_package') if the file is not a package
  */
 export async function verifySignature(path: string, keys: readonly ApkKey[]): Promise<SignatureVerdict> {
   let first: EmbeddedSignature | null = null

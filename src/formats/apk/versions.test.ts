@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { versions } from './versions.ts'
 
-/** Each list rises; versions of one line joined by a blank are equal. */
+/** Each list is in ascending order; versions in one line, separated by a blank, are equal. */
 const RISING: readonly (readonly string[])[] = [
   ['0', '0.1', '0.9', '0.10', '1', '1.0', '1.0.0', '1.0.1', '1.1', '1.9', '1.10', '2', '10'],
   // older suffixes, nothing, revisions, newer suffixes, a letter, a further number

@@ -2,20 +2,18 @@
 import { holds } from '../dependencies.ts'
 import type { VersionScheme } from '../ecosystem.ts'
 
-// apk-tools 2 gives up at 18 digits, 3 counts in 64 bits.
+// apk-tools 2 fails at 18 digits, 3 counts in 64 bits.
 const NUMBER = '[0-9]{1,17}'
 const VERSION = new RegExp(
   `^${NUMBER}(?:\\.${NUMBER})*[a-z]?(?:_(?:alpha|beta|pre|rc|cvs|svn|git|hg|p)(?:${NUMBER})?)*(?:~[0-9a-f]+)?(?:-r${NUMBER})?$`,
 )
 const TOKEN = /\.?[0-9]+|_[a-z]+|[a-z]|~[0-9a-f]+|-r[0-9]+/g
 
-/** Suffixes in their order; those before the end of a version make it older than the version without. */
+/** Suffixes in their order. Those in `OLDER` make a version older than the version without a suffix. */
 const OLDER = ['_alpha', '_beta', '_pre', '_rc']
 const NEWER = ['_cvs', '_svn', '_git', '_hg', '_p']
 
-/**
- * Kinds of token in rising order. Where two versions first differ in the kind of token, the kind decides.
- */
+/** Kinds of token in ascending order. If two versions first differ in the kind of a token, the kind decides. */
 const KIND = { invalid: 0, older: 1, end: 2, revision: 3, hash: 4, suffixNumber: 5, newer: 6, letter: 7, number: 8 }
 
 interface Token {
@@ -32,7 +30,7 @@ export const versions: VersionScheme = {
   /** Invalid versions sort before valid ones, by their characters. */
   compare: (a, b) => compareTokens(tokens(a), tokens(b), false),
 
-  /** A bound that begins with `~` asks for a version that begins with the rest (see `relations.ts`). */
+  /** A bound that begins with `~` requires a version that begins with the rest (see `relations.ts`). */
   meets(offered, op, wanted) {
     // As in apk-tools 2, a provide without a version satisfies no bound.
     if (offered === null) return false
@@ -41,7 +39,7 @@ export const versions: VersionScheme = {
   },
 }
 
-/** Whether apk-tools 2 takes the version too: commit hashes (`1.0~abc`) came with 3. */
+/** Whether apk-tools 2 accepts the version too: commit hashes (`1.0~abc`) came with 3. */
 export const isValidInApk2 = (version: string): boolean => versions.isValid(version) && !version.includes('~')
 
 /** The version that was probably meant, such as `1.0.0_rc1` for `v1.0.0~rc1`; null where none is found. */

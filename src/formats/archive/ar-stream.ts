@@ -1,11 +1,11 @@
-// Reads an ar archive from a stream, for archives that lie inside other files.
+// Reads an ar archive from a stream, for archives inside other files.
 import { createByteReader } from './byte-reader.ts'
 import { createEntryContent } from './entry-content.ts'
 import { AR_MAGIC } from './ar.ts'
 import { invalid } from './limits.ts'
 
 export interface ArStreamEntry {
-  /** as written, blanks and the closing slash of GNU ar cut off */
+  /** as written, without blanks and the closing slash of GNU ar */
   name: string
   sizeBytes: number
   /** Read it before the next step of the loop, which skips the rest. */
@@ -14,7 +14,7 @@ export interface ArStreamEntry {
 
 const HEADER_BYTES = 60
 
-/** @throws Problem('invalid_package') for what is damaged or cut short */
+/** @throws Problem('invalid_package') for a damaged or truncated archive */
 export async function* readArStream(source: AsyncIterable<Uint8Array>): AsyncGenerator<ArStreamEntry> {
   const reader = createByteReader(source, 'ar archive')
   try {
@@ -37,7 +37,7 @@ export async function* readArStream(source: AsyncIterable<Uint8Array>): AsyncGen
         content,
       }
       await finish(0)
-      // Entries begin at even places; some writers leave the last byte out.
+      // Entries begin at even offsets; some writers omit the last padding byte.
       if (sizeBytes % 2 === 1) await reader.readUpTo(1)
     }
   } finally {

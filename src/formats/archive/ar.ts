@@ -15,7 +15,7 @@ const HEADER_BYTES = 60
 /**
  * The members in file order, without their content: deb(5), "the magic number !<arch>". No long-name tables, which
  * packages never have.
- * @throws Problem('invalid_package') for what is no such archive, is damaged or truncated, or has over `mostMembers`
+ * @throws Problem('invalid_package') for other files, damaged or truncated archives, and more than `mostMembers`
  */
 export function listArMembers(path: string, mostMembers = 64): ArMember[] {
   // A few headers of 60 bytes in the page cache: asynchronous reads would take longer.
@@ -45,7 +45,7 @@ export function listArMembers(path: string, mostMembers = 64): ArMember[] {
 function parseHeader(header: string, start: number): ArMember {
   const size = header.slice(48, 58).trimEnd()
   if (header.slice(58) !== '`\n' || !/^[0-9]{1,10}$/.test(size)) throw invalid('the ar archive is damaged')
-  // System V archives end a name by a slash.
+  // System V archives end a name with a slash.
   const name = header.slice(0, 16).trimEnd().replace(/\/$/, '')
   if (!/^[\x21-\x7e]+$/.test(name)) throw invalid('the ar archive is damaged')
   return { name, start, end: start + Number(size) }

@@ -9,17 +9,17 @@ export interface ByteReader {
   readonly position: number
   /** Exactly `count` bytes in one piece. @throws Problem('invalid_package') when the stream ends before */
   read(count: number): Promise<Uint8Array>
-  /** `count` bytes, or fewer where the stream ends, none at its end. */
+  /** `count` bytes, or fewer if the stream ends; none at its end. */
   readUpTo(count: number): Promise<Uint8Array>
   /** The next piece as it comes, at most `limit` bytes; null at the end. */
   piece(limit: number): Promise<Uint8Array | null>
   /** Drops exactly `count` bytes. @throws Problem('invalid_package') when the stream ends before */
   skip(count: number): Promise<void>
-  /** Ends the stream underneath, so that files and decoders close. */
+  /** Ends the underlying stream, so that files and decoders close. */
   close(): Promise<void>
 }
 
-/** @param what names the thing read, for the sentence people see: `the ${what} is truncated` */
+/** @param what names the source in the error sentence: `the ${what} is truncated` */
 export function createByteReader(source: AsyncIterable<Uint8Array>, what: string): ByteReader {
   const iterator = source[Symbol.asyncIterator]()
   let current: Uint8Array = EMPTY
@@ -45,7 +45,7 @@ export function createByteReader(source: AsyncIterable<Uint8Array>, what: string
   async function readUpTo(count: number): Promise<Uint8Array> {
     if (count === 0 || !(await fill())) return EMPTY
     if (current.length >= count) return cut(count)
-    // Grows with what arrives, so that a hostile length allocates nothing.
+    // Grows with the bytes that arrive, so that a hostile length allocates nothing.
     const pieces: Uint8Array[] = []
     let have = 0
     while (have < count && (await fill())) {

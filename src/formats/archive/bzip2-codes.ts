@@ -3,7 +3,7 @@ import { invalid } from './limits.ts'
 
 const MAX_CODE_BITS = 20
 
-/** Bits from the front of what was appended. */
+/** A queue of bits: bytes are appended, bits are read from the front. */
 export class Bits {
   private bytes: Uint8Array = new Uint8Array(0)
   private at = 0
@@ -45,7 +45,7 @@ export class Bits {
     return this.read(16) * 0x10000 + this.read(16)
   }
 
-  /** Drops the rest of a byte; whole bytes that were peeked at go back. */
+  /** Drops the rest of a byte; whole bytes that were peeked at are returned. */
   align(): void {
     this.at -= this.pooled >> 3
     this.pooled = 0
@@ -76,7 +76,7 @@ export function readTable(bits: Bits, size: number): CodeTable {
     lengths[symbol] = length
   }
 
-  // Canonical codes: those of one length follow each other, and begin at twice the end of the length before.
+  // Canonical codes: those of one length are consecutive, and begin at twice the end of the previous length.
   const byCode = new Uint16Array(size)
   const fast = new Uint16Array(1 << FAST_BITS)
   const limit = new Int32Array(MAX_CODE_BITS + 1)

@@ -4,8 +4,8 @@ import { Bits, readSymbol, readTable } from './bzip2-codes.ts'
 import { createByteReader } from './byte-reader.ts'
 import { invalid } from './limits.ts'
 
-// unbzip2-stream is not used: it collects a block's output byte by byte in an array, so that a file of 50 bytes takes
-// 1.1 GB (39 MB here, November 2026).
+// Not unbzip2-stream: it collects a block's output byte by byte in an array, so a file of 50 bytes takes 1.1 GB (39 MB here,
+// November 2026).
 
 // More than any block can take: 2 + 900,000/50 groups of 50 symbols of 20 bits, selectors of 6 bits, tables.
 const MOST_BLOCK_BYTES = 2_400_000

@@ -22,7 +22,7 @@ const MAGICS: readonly [Compression, readonly number[]][] = [
   ['bzip2', [0x42, 0x5a, 0x68]],
 ]
 
-/** The compression by its first bytes; `none` where no magic fits. */
+/** The compression by its first bytes; `none` if no magic matches. */
 export function detectCompression(head: Uint8Array): Compression {
   const byMagic = MAGICS.find(([, magic]) => magic.every((byte, index) => head[index] === byte))
   if (byMagic) return byMagic[0]
@@ -42,7 +42,7 @@ const TURN_BYTES = 1024 * 1024
 /**
  * Decompresses a whole stream: concatenated gzip members, xz and bzip2 streams and zstd frames are all read.
  * The reader sets the pace; leaving the loop early frees everything.
- * @param limits those not given are as in DEFAULT_LIMITS
+ * @param limits missing ones are taken from DEFAULT_LIMITS
  * @throws Problem('invalid_package') for damaged, truncated and trailing bytes and for output beyond the limits;
  *   the signal's reason when aborted
  */

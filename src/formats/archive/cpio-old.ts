@@ -13,13 +13,13 @@ export interface OldCpioEntry {
 const BINARY_BYTES = 26
 const ODC_BYTES = 76
 const LONGEST_NAME = 64 * 1024
-/** PATH_MAX: a longer name in the first entry is no sign of an archive. */
+/** PATH_MAX: with a longer name in the first entry, the bytes are probably not an archive. */
 const LIKELY_NAME = 4096
 
 type Form = 'odc' | 'little' | 'big'
 
 /**
- * Whether these first bytes begin such an archive. The binary magic has two bytes, so the name has to fit as well.
+ * Whether these first bytes begin such an archive. The binary magic has only two bytes, so the name must be plausible as well.
  * @param head 512 bytes, or all of a shorter file
  */
 export function beginsAsOldCpio(head: Uint8Array): boolean {
@@ -35,7 +35,7 @@ export function beginsAsOldCpio(head: Uint8Array): boolean {
 
 /**
  * The entries up to the trailer; only zero bytes may follow it.
- * @throws Problem('invalid_package') for what is damaged or truncated
+ * @throws Problem('invalid_package') for a damaged or truncated archive
  */
 export async function* readOldCpio(source: AsyncIterable<Uint8Array>): AsyncGenerator<OldCpioEntry, void, undefined> {
   const reader = createByteReader(source, 'cpio archive')

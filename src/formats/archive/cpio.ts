@@ -4,9 +4,9 @@ import { createEntryContent, expectZeros } from './entry-content.ts'
 import { invalid, tooLarge } from './limits.ts'
 
 export interface CpioEntry {
-  /** As written, NUL cut off; bytes that are no UTF-8 become U+FFFD. Empty where rpm stripped it. */
+  /** As written, without NUL; bytes that are not UTF-8 become U+FFFD. Empty if rpm stripped it. */
   name: string
-  /** POSIX mode with the file type bits; 0 where rpm stripped it */
+  /** POSIX mode with the file type bits; 0 if rpm stripped it */
   mode: number
   inode: number
   links: number
@@ -20,7 +20,7 @@ export interface CpioEntry {
 
 export interface CpioOptions {
   mostEntries?: number
-  /** of all entries together; checked against what the headers declare, before any of it is unpacked */
+  /** total of all entries; checked against the declared sizes before anything is unpacked */
   mostBytes?: number
   /**
    * Sizes of the files of an rpm header by index. A stripped entry carries no size of its own
@@ -34,7 +34,7 @@ const LONGEST_NAME = 64 * 1024
 
 /**
  * The entries up to the trailer; only zero bytes may follow it. Formats 070701, 070702 and rpm's 07070X.
- * @throws Problem('invalid_package') for what is damaged, truncated or beyond the limits
+ * @throws Problem('invalid_package') for an archive that is damaged, truncated or beyond the limits
  */
 export async function* readCpio(
   source: AsyncIterable<Uint8Array>,
@@ -85,7 +85,7 @@ async function readHeader(reader: ByteReader): Promise<Header> {
 
 async function readStripped(reader: ByteReader, sizeOf: CpioOptions['strippedSize']): Promise<Header> {
   const fileIndex = hex(ascii(await reader.read(8)))
-  // Header of 14 bytes, aligned to 4 like every other.
+  // The header has 14 bytes, and is padded to a multiple of 4 like every other.
   await reader.skip(2)
   const sizeBytes = sizeOf?.(fileIndex)
   if (sizeBytes === undefined || !Number.isSafeInteger(sizeBytes) || sizeBytes < 0)

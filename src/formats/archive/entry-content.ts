@@ -4,7 +4,7 @@ import { invalid } from './limits.ts'
 
 export interface EntryContent {
   content: AsyncIterable<Uint8Array>
-  /** Drops what was not read, and `padding` bytes after it; the content gives nothing from then on. */
+  /** Drops the unread rest and `padding` bytes after it; from then on the content is empty. */
   finish(padding: number): Promise<void>
 }
 
@@ -33,7 +33,7 @@ export function createEntryContent(reader: ByteReader, sizeBytes: number, what: 
 
 const ZEROS = Buffer.alloc(PIECE_BYTES)
 
-/** Reads what follows an archive's end, where nothing may hide. @throws Problem('invalid_package') for other bytes */
+/** Reads the bytes after an archive's end; only zeros may follow. @throws Problem('invalid_package') for other bytes */
 export async function expectZeros(reader: ByteReader, what: string): Promise<void> {
   for (let piece = await reader.piece(PIECE_BYTES); piece; piece = await reader.piece(PIECE_BYTES)) {
     if (ZEROS.compare(piece, 0, piece.length, 0, piece.length) !== 0)

@@ -7,8 +7,8 @@ import { invalid } from './limits.ts'
 const PIECE_BYTES = 128 * 1024
 
 /**
- * The bytes of `path` from `start` up to, not including, `end`; the whole file where no range is given. The file is
- * closed when the loop ends, however it ends.
+ * The bytes of `path` from `start` up to, not including, `end`; the whole file without a range. The file is closed
+ * when the loop ends, even by an error.
  * @throws Problem('invalid_package') when the file ends before `end`
  */
 export async function* fileRange(path: string, start = 0, end?: number): AsyncGenerator<Uint8Array, void, undefined> {
@@ -35,9 +35,9 @@ export async function* fileRange(path: string, start = 0, end?: number): AsyncGe
 }
 
 /**
- * Up to `length` bytes from `start`, fewer where the file ends. For small pieces only: a file that was just written is
- * in the page cache, so a synchronous read takes 0.02 ms where asynchronous open, read and close take 0.3. On a remote file
- * system it is asynchronous.
+ * Up to `length` bytes from `start`, fewer if the file ends. For small pieces only: a file that was just written is in the
+ * page cache, so a synchronous read takes 0.02 ms, while asynchronous open, read and close take 0.3. On a remote file system
+ * the read is asynchronous.
  */
 export async function readPiece(path: string, start: number, length: number): Promise<Buffer> {
   if (isRemote(path)) return readPieceLater(path, start, length)

@@ -9,7 +9,7 @@ export interface GzipMember {
   start: number
   /** Offset after its last byte. Known once `content` has been read, -1 before. */
   readonly end: number
-  /** Inflated; the checksum is verified at its end. The next step of the loop reads and verifies what the caller left. */
+  /** Inflated; the checksum is verified at its end. The next step of the loop reads and verifies the unread rest. */
   content: AsyncIterable<Uint8Array>
 }
 
@@ -19,7 +19,7 @@ const MOST_MEMBERS = 64
 
 /**
  * The members of a gzip file, one after another.
- * @param limits `maxOutputBytes` of all members together
+ * @param limits `maxOutputBytes` is the total of all members
  * @throws Problem('invalid_package') for damaged, truncated and trailing bytes, and for more than 64 members
  */
 export async function* gzipMembers(
@@ -48,7 +48,7 @@ export async function* gzipMembers(
           get end() {
             return end
           },
-          // Without `return`, so that the line below reads what a caller leaves.
+          // Without `return`, so that the line below reads the rest that a caller leaves.
           content: { [Symbol.asyncIterator]: () => ({ next: () => whole.next() }) },
         }
         while (!(await whole.next()).done);
@@ -178,7 +178,7 @@ async function feed(input: PushBack, inflater: ReturnType<typeof createInflateRa
   if (unused > 0) input.unread(last.subarray(last.length - unused))
 }
 
-/** zlib's errors (Z_BUF_ERROR: the input ended too soon) as a Problem; any other error as it is. */
+/** zlib's errors (Z_BUF_ERROR: the input ended too soon) as a Problem; other errors unchanged. */
 export function zlibProblem(error: unknown): unknown {
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code !== 'string' || !code.startsWith('Z_')) return error

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import createModule from 'node-liblzma/wasm/liblzma.js'
 
-// Only the compiled module is taken from node-liblzma, by its two files. Its own streams accept a truncated file, take one
-// stream of several, and share one memory. Compared with `xz` 5.4 (November 2026): all filters, checks and sizes; 75 MB/s of a
-// tar, where lzma-native made 40. xz-decompress cannot verify SHA-256, which every rpm has, and knows no filter but x86.
+// Only the compiled module is taken from node-liblzma, by its two files. Its own streams accept a truncated file, read only one
+// of several streams, and share one memory. Compared with `xz` 5.4 (November 2026): all filters, checks and sizes; 75 MB/s of
+// a tar, where lzma-native made 40. xz-decompress cannot verify SHA-256, which every rpm has, and knows no filter but x86.
 
 interface Module {
   HEAPU8: Uint8Array
@@ -44,13 +44,13 @@ export const IN_BYTES = 64 * 1024
 const OUT_BYTES = 128 * 1024
 
 export interface Decoder {
-  /** at most IN_BYTES, when all that was put in before is taken */
+  /** puts in at most IN_BYTES, once all earlier input is taken */
   put(piece: Uint8Array): void
-  /** bytes that were put in and not taken yet */
+  /** input bytes that are not taken yet */
   left(): number
-  /** One step. @returns its code, and what it decoded: at most 128 KiB */
+  /** One step. @returns its code and the decoded bytes, at most 128 KiB */
   step(action: number): { code: number; output: Uint8Array }
-  /** Frees what the stream took. */
+  /** Frees the stream. */
   close(): void
 }
 
@@ -63,8 +63,8 @@ interface Instance {
 }
 
 let compiled: Promise<object> | undefined
-// V8 does not count the memory of WebAssembly, so that it collects unused instances too late: a hundred small packages took
-// 1 GB. So they are used again, as many as there are streams at the same time.
+// V8 does not count the memory of WebAssembly, and so collects unused instances too late: a hundred small packages took 1 GB.
+// Therefore instances are reused, as many as there are streams at the same time.
 const unused: Instance[] = []
 const MOST_UNUSED = 2
 

@@ -1,8 +1,8 @@
-// Limits on hostile archives, and the error of this folder.
+// Limits against hostile archives, and the error of this folder.
 import { Problem } from '../../domain/problem.ts'
 
 export interface Limits {
-  /** bytes that may come out of one decompression */
+  /** most output bytes of one decompression */
   maxOutputBytes: number
   /** stops the work with the signal's reason */
   signal?: AbortSignal
@@ -12,8 +12,8 @@ const MIB = 1024 ** 2
 export const DEFAULT_LIMITS: Limits = { maxOutputBytes: 4096 * MIB }
 
 /**
- * How many bytes may come out of so many. The densest honest packages (locale and icon data) stay below 40:1; one byte
- * repeated reaches 1,000:1 with gzip and 7,000:1 with xz. 64 MiB are always allowed, 300:1 up to 512 MiB, and
+ * The most bytes that so many input bytes may unpack to. The densest honest packages (locale and icon data) stay below 40:1;
+ * one byte repeated reaches 1,000:1 with gzip and 7,000:1 with xz. 64 MiB are always allowed, 300:1 up to 512 MiB, and
  * 50:1 beyond: at 300:1 a deb of 40 MB that unpacked to 8 GB took 80 s.
  */
 export function plausibleOutput(inputBytes: number): number {
@@ -25,7 +25,7 @@ export function invalid(sentence: string, cause?: unknown): Problem {
   return new Problem('invalid_package', sentence, {}, { cause })
 }
 
-/** The refusal of what unpacks to more than `mostBytes`. */
+/** The refusal of a package that unpacks to more than `mostBytes`. */
 export function tooLarge(mostBytes: number): Problem {
   return invalid(
     `the package unpacks to more than ${mostBytes.toLocaleString('en-US')} bytes, which is the most accepted`,

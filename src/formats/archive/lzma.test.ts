@@ -1,4 +1,4 @@
-// The xz decoder by itself: how much it decodes at once, which the streams above it would hide.
+// The xz decoder by itself: how much it decodes at once, which is not visible through the streams that use it.
 import lzma from 'lzma-native'
 import { describe, expect, it } from 'vitest'
 import { unlzma } from './lzma.ts'

@@ -10,7 +10,7 @@ const TURN_BYTES = 1024 * 1024
 /** Properties, dictionary size and length of a .lzma stream. */
 const HEADER_BYTES = 13
 const LEAST_DICTIONARY = 4096
-/** What liblzma takes for a .lzma stream; an xz stream begins with a larger byte. */
+/** Up to this first byte liblzma takes a stream for .lzma; an xz stream begins with a larger byte. */
 const MOST_PROPERTIES = 224
 
 /**
@@ -38,7 +38,7 @@ export async function* unlzma(source: AsyncIterable<Uint8Array>, kind: 'xz' | 'l
 }
 
 /**
- * liblzma tells .lzma from other files by sizes of the dictionary that are 2^n or 2^n + 2^(n-1). Every size is valid, and a
+ * Rounds the dictionary size up: liblzma recognises .lzma only by sizes of 2^n or 2^n + 2^(n-1). Every size is valid, and a
  * larger dictionary decodes the same.
  */
 async function* withRoundSize(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -61,7 +61,7 @@ async function* withRoundSize(source: AsyncIterable<Uint8Array>): AsyncGenerator
   if (held !== null) throw damage('lzma', LZMA.truncated)
 }
 
-/** Decodes what was put in, or the rest. */
+/** Decodes the input so far, or the rest at its end. */
 async function* run(
   decoder: Decoder,
   kind: 'xz' | 'lzma',
@@ -73,7 +73,7 @@ async function* run(
     if (output.length > 0) yield output
     state.ended = code === LZMA.end
     if (state.ended) return
-    // A step that neither takes nor gives anything says so: all was decoded that can be.
+    // Returned by a step that neither takes input nor gives output: everything possible was decoded.
     if (code === LZMA.truncated && action === LZMA.run) return
     if (code !== LZMA.ok) throw damage(kind, code)
     if (decoder.left() === 0 && output.length === 0 && action === LZMA.run) return

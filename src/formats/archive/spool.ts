@@ -1,15 +1,15 @@
-// Bytes that are read more than once: in memory while they are few, in a file above. Knows no container.
+// Bytes that are read more than once: in memory if they are few, else in a file. Knows no container.
 import { bufferSource, type ZipSource } from './zip.ts'
 
-/** A new file, which the code that unpacks may be forbidden to write itself. */
+/** A new file; the unpacking code may not be allowed to write files itself. */
 export interface SpoolFile {
   append(piece: Uint8Array): Promise<void>
-  /** Ends the writing. @returns what was written, and its number where the file has one */
+  /** Ends the writing. @returns the written bytes, and the file's number if it has one */
   whole(): Promise<ZipSource & { number: number | null }>
   remove(): Promise<void>
 }
 
-/** Read at any place, or from the beginning to the end. */
+/** Can be read at any offset, or from beginning to end. */
 export interface Spooled extends ZipSource {
   /** of the file that holds the bytes; null for bytes in memory */
   number: number | null
@@ -40,7 +40,7 @@ export async function spool(
         for (const kept of pieces.splice(0)) await file.append(kept)
       }
       if (file) await file.append(piece)
-      // A decoder may use the memory of a piece again for the next one.
+      // A decoder may reuse the memory of a piece for the next one.
       else pieces.push(Buffer.from(piece))
     }
     return spooled(file ? await file.whole() : { ...bufferSource(Buffer.concat(pieces)), number: null }, file)

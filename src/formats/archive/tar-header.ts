@@ -1,4 +1,4 @@
-// One 512-byte tar header (POSIX.1-2017, pax, "ustar Interchange Format"; GNU's extensions of it).
+// One 512-byte tar header (POSIX.1-2017, pax, "ustar Interchange Format", and GNU's extensions).
 import { invalid } from './limits.ts'
 
 export const BLOCK_BYTES = 512
@@ -53,9 +53,9 @@ export function parseTarHeader(block: Uint8Array): TarHeader | null {
   }
 }
 
-/** Whether a tar archive begins with this block: those before ustar have no magic, so only the checksum tells. */
+/** Whether a tar archive begins with this block. Archives older than ustar have no magic, only a checksum. */
 export function isTarHeader(block: Uint8Array): boolean {
-  // Octal digits, after spaces where the writer has put some.
+  // Octal digits, perhaps after spaces.
   const digits = block.length >= BLOCK_BYTES && block[148]! < 0x38
   try {
     return digits && checksumFits(block)

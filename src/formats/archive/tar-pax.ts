@@ -18,7 +18,7 @@ export function parsePax(bytes: Uint8Array): Map<string, string> {
     }
     const key = decodeText(bytes.subarray(space + 1, equals))
     const value = decodeText(bytes.subarray(equals + 1, end - 1))
-    // In a name a NUL would end the string for other readers and not for us.
+    // For other readers a NUL would end the name, for us it would not.
     if (value.includes('\0') && (key === 'path' || key === 'linkpath')) throw invalid('the tar archive is damaged')
     records.set(key, value)
     at = end

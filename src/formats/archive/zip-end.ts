@@ -1,10 +1,10 @@
-// Finds zip files by their end: one behind a script or a program begins with no magic, and every unzip reads it.
+// Finds zip files by their end: a zip after a script or a program has no magic at the beginning, but every unzip reads it.
 import { END, END64_LOCATOR, isCentral, LONGEST_END, type ZipSource } from './zip.ts'
 
 /** The last bytes of a stream, as many as can hold an end record. */
 export interface Tail {
   add(piece: Uint8Array): void
-  /** Forgets what came before. */
+  /** Forgets earlier bytes. */
   clear(): void
   bytes(): Buffer
 }
@@ -29,7 +29,7 @@ export function createTail(): Tail {
   }
 }
 
-/** Where the tail may hold an end record that has a directory before it; `endsAsZip` says whether it does. */
+/** Possible end records in the tail, each with a directory before it; `endsAsZip` verifies them. */
 function* endsIn(tail: Buffer): Generator<{ at: number; directoryBytes: number; offset: number }> {
   const magic = Buffer.alloc(4)
   magic.writeUInt32LE(END)

@@ -1,4 +1,4 @@
-// Files of a zip that its directory does not list. Programs that read it from the front unpack them all the same.
+// Finds files of a zip that its directory does not list: programs that read it from the front unpack them nevertheless.
 import {
   contentOf,
   headersOf,
@@ -14,7 +14,7 @@ import {
 
 const PIECE_BYTES = 512 * 1024
 const LOCAL_BYTES = 30
-/** APPNOTE.TXT 4.4.5: methods that ever had a meaning. Four bytes of a program may look like a header by chance. */
+/** APPNOTE.TXT 4.4.5: all methods ever defined. Checked because bytes of a program may look like a header by chance. */
 const isMethod = (method: number) => method <= 20 || (method >= 92 && method <= 99)
 
 export interface UnlistedEntry {
@@ -25,8 +25,8 @@ export interface UnlistedEntry {
 }
 
 /**
- * What lies between the files that the directory lists, and before them.
- * @throws Error with a sentence when one cannot be opened, and when a listed file is another one than its own header says
+ * The files before and between those that the directory lists.
+ * @throws Error with a sentence when one cannot be opened, and when a listed file differs from its own header
  */
 export async function* unlistedEntries(source: ZipSource, limits: ZipLimits): AsyncGenerator<UnlistedEntry> {
   const reach = windowOn(source)
@@ -83,7 +83,7 @@ async function gapsOf(source: ZipSource, reach: Reach, limits: ZipLimits): Promi
   return gaps
 }
 
-/** What a reader from the front would unpack is what the directory says. */
+/** Checks that a reader from the front would unpack the file as the directory describes it. */
 async function requireSame(reach: Reach, header: Header): Promise<void> {
   const local = await reach(header.offset, LOCAL_BYTES)
   const packedBytes = local.readUInt32LE(18)
@@ -113,7 +113,7 @@ function firstHeader(piece: Buffer, gap: { at: number; to: number; sizeBytes: nu
   return null
 }
 
-/** Where it ends is known only to who unpacks it, or in a field that readers differ about. */
+/** Its end is known only after unpacking, or from a field that readers interpret differently. */
 const isOpenEnded = ({ flags, packedBytes }: Pick<Header, 'flags' | 'packedBytes'>) =>
   (flags & 8) !== 0 || packedBytes === 0xffffffff
 

@@ -1,4 +1,4 @@
-// Builds zip archives for tests, with 64-bit sizes where asked.
+// Builds zip archives for tests, on request with 64-bit sizes.
 import { crc32, deflateRawSync } from 'node:zlib'
 
 /** @param options `zip64` writes every size as a 64-bit one */

@@ -1,7 +1,8 @@
-// Reads zip files entry by entry, zip64 too, and checks every size and checksum.
+// Reads zip and zip64 files entry by entry, and checks every size and checksum.
 //
-// yauzl 3.4 checks no checksum, opens no zip behind a script, refuses one with bytes behind its end, takes one with more files
-// than it says, and unpacks deflate only: a scanner would not see what others unpack. 20,000 entries in memory took 12 times the processor time.
+// Not yauzl 3.4: it verifies no checksums, does not open a zip after a script, refuses one with bytes after its end, accepts one
+// with more files than it states, and unpacks only deflate: a scanner would miss files that others unpack. 20,000 entries in
+// memory took 12 times the processor time.
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 import { open, type FileHandle } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
@@ -37,7 +38,7 @@ export interface ZipEntry {
   read(): Promise<Buffer>
   /** compression method, APPNOTE.TXT 4.4.5 */
   method: number
-  /** the offsets in the archive do not count bytes that stand before it */
+  /** the offsets in the archive do not count the bytes before it */
   isShifted: boolean
   /** the same as `read`, piece by piece; also LZMA, bzip2, zstd and xz entries */
   content(): AsyncIterable<Uint8Array>
@@ -45,10 +46,10 @@ export interface ZipEntry {
   inside(): Promise<ZipSource | null>
 }
 
-/** Bytes that can be read at any place. */
+/** Bytes that can be read at any offset. */
 export interface ZipSource {
   sizeBytes: number
-  /** exactly so many bytes; throws beyond the end */
+  /** exactly `length` bytes; throws beyond the end */
   read(position: number, length: number): Promise<Buffer>
 }
 
@@ -59,8 +60,8 @@ export interface ZipLimits {
 
 /**
  * The entries in the order of the directory, directories left out.
- * @param largestBytes an entry that says it is larger ends the reading
- * @throws Error with a sentence when the file is cut short or broken
+ * @param largestBytes an entry with a larger stated size ends the reading
+ * @throws Error with a sentence when the file is truncated or broken
  */
 export async function* zipEntries(path: string, largestBytes: number): AsyncGenerator<ZipEntry> {
   const file = await open(path)
@@ -77,7 +78,7 @@ export async function* zipEntries(path: string, largestBytes: number): AsyncGene
   }
 }
 
-/** The same of bytes that lie anywhere; what an entry says of its size is the caller's to judge. */
+/** The same for any source; the caller checks the sizes that entries state. */
 export async function* zipEntriesOf(source: ZipSource, limits: ZipLimits): AsyncGenerator<ZipEntry> {
   const directory = await readDirectory(source, limits)
   const reach = windowOn(source)
@@ -147,7 +148,7 @@ export async function readDirectory(source: ZipSource, limits: ZipLimits): Promi
   let count = tail.readUInt16LE(end + 10)
   let length = tail.readUInt32LE(end + 12)
   let offset = tail.readUInt32LE(end + 16)
-  // An executable jar begins with a shell script: its offsets count from behind that.
+  // An executable jar begins with a shell script: its offsets count from the end of the script.
   let shift = Math.max(0, size - tail.length + end - length - offset)
   if (end >= 20 && tail.readUInt32LE(end - 20) === END64_LOCATOR) {
     shift = 0
@@ -160,7 +161,7 @@ export async function readDirectory(source: ZipSource, limits: ZipLimits): Promi
   if (count > limits.mostEntries)
     throw new Error(`it holds ${count} files, more than ${limits.mostEntries} are not read`)
   if (length > limits.mostDirectoryBytes) throw new Error('its directory is too large')
-  // One that begins with its directory (omni.ja of Firefox) looks the same; as unzip does, the other place comes second.
+  // A zip that begins with its directory (omni.ja of Firefox) looks the same; as in unzip, that place is tried second.
   if (shift > 0 && !(await isCentral(source, offset + shift)) && (await isCentral(source, offset))) shift = 0
   const start = offset + shift
   const bytes = await source.read(start, length)
@@ -209,7 +210,7 @@ function centralHeader(bytes: Buffer, at: number): Header {
   return widen(header, bytes.subarray(nameEnd, extraEnd))
 }
 
-/** 4.5.3: 64-bit values stand in an extra field, only those whose 32-bit field is full, in this order. */
+/** 4.5.3: an extra field has the 64-bit values of those 32-bit fields that are full, in this order. */
 function widen(header: Header, extra: Buffer): Header {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
     if (extra.readUInt16LE(at) !== 1) continue
@@ -224,7 +225,7 @@ function widen(header: Header, extra: Buffer): Header {
   return header
 }
 
-/** The bytes of a range of the file; not to be kept beyond the next call. */
+/** The bytes of a range of the file; valid until the next call. */
 export type Reach = (position: number, length: number) => Promise<Buffer>
 
 export function windowOn(source: ZipSource): Reach {
@@ -284,7 +285,7 @@ async function unpack(packed: Buffer, { name, sizeBytes }: Header): Promise<Buff
 const PIECE_BYTES = 64 * 1024
 
 export async function* contentOf(source: ZipSource, reach: Reach, header: Header): AsyncGenerator<Uint8Array> {
-  // A decompressor of its own costs more than most classes of a jar.
+  // Creating a decompressor costs more than inflating most classes of a jar.
   if (header.sizeBytes <= SMALL && (header.method === 0 || header.method === 8)) {
     yield await readEntry(reach, header)
     return

@@ -1,4 +1,4 @@
-// zstd frames through zstddec's WebAssembly module, one private memory for each stream.
+// Decodes zstd frames with zstddec's WebAssembly module, with a private memory for each stream.
 import { ZSTDDecoder } from 'zstddec/stream'
 import { invalid } from './limits.ts'
 
@@ -39,7 +39,7 @@ const IN_BYTES = 128 * 1024
 const OUT_BYTES = 128 * 1024
 
 /**
- * All frames of a zstd file (RFC 8878), skippable ones passed over; checksums are verified.
+ * All frames of a zstd file (RFC 8878) without the skippable ones; checksums are verified.
  * @throws Problem('invalid_package') for damaged, truncated and trailing bytes, and for windows above 128 MiB
  */
 export async function* unzstd(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -52,7 +52,7 @@ export const catalog: CatalogReader = {
   },
 }
 
-/** InRelease, or where it is missing Release with Release.gpg. */
+/** InRelease or, if it is missing, Release with Release.gpg. */
 async function readRelease(
   directory: string,
   io: RepositoryIo,
@@ -105,7 +105,7 @@ const wordsOf =
   (field: string) =>
     fields.get(field)?.split(/\s+/).filter(Boolean) ?? []
 
-/** A source may name more architectures than its repository has: those of its target, say. One at least must be there. */
+/** A source may name more architectures than its repository has, for example those of its target. At least one must exist. */
 function servedOf(release: Release, architectures: readonly string[]): readonly string[] {
   const declared = wordsOf(release)('architectures')
   const served = architectures.filter((arch) => declared.includes(arch))

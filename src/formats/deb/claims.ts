@@ -1,10 +1,10 @@
-// What a published Release says of the files of its generation, and whether it is signed by our key.
+// What a published Release states about the files of its generation, and whether our key signed it.
 import { isProblem } from '../../domain/problem.ts'
 import type { Distribution } from '../../domain/package.ts'
 import type { IndexClaims, OwnSignatures } from '../format.ts'
 import { parseRelease } from './release.ts'
 
-/** `Release` and `InRelease` hold the same text: where one of them is damaged, the other tells which. */
+/** `Release` and `InRelease` have the same text: if one is damaged, the other one shows which. */
 export async function readClaims(
   _distribution: Distribution,
   read: (path: string) => Promise<Buffer | null>,
@@ -20,7 +20,7 @@ export async function readClaims(
   const roots: IndexClaims['roots'] = [
     { path: 'InRelease', fault: faultOf(clearsigned, isSame(signedText)) },
     { path: 'Release', fault: faultOf(release, isReleaseGood) },
-    // A signature that does not fit a damaged Release is no fault of its own.
+    // If the Release is damaged, the signature is not at fault.
     { path: 'Release.gpg', fault: faultOf(detached, isSigned || !isReleaseGood) },
   ]
   return { roots, listed: trusted === null ? [] : listedIn(trusted) }
@@ -34,11 +34,11 @@ function listedIn(text: string): IndexClaims['listed'] {
   try {
     const { files } = parseRelease(text, 'Release')
     return [...files].flatMap(([path, { sizeBytes, digest }]) =>
-      // The plain form of a compressed file is listed and not written.
+      // The plain form of a compressed file is listed but not written.
       files.has(`${path}.gz`) ? [] : [{ path, sizeBytes, sha256: digest.hex, byHash: digest.hex }],
     )
   } catch (error) {
-    // Then neither signature fits, which is reported.
+    // Neither signature matches then, which is reported.
     if (isProblem(error, 'upstream_error')) return []
     throw error
   }

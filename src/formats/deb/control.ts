@@ -3,8 +3,8 @@ import { invalid } from '../archive/limits.ts'
 import { checkRelationsText, checkText } from '../bounds.ts'
 
 /**
- * Name as written, and value: lines joined by line feeds, blanks cut off at the beginning and the end of the whole. Blanks
- * at the end of an inner line stay: `Description-md5`, by which apt finds translations, is a digest of them too.
+ * Name as written, and value: lines joined by line feeds, without blanks at its beginning and end. Blanks at the end of an
+ * inner line stay: `Description-md5`, by which apt finds translations, covers them.
  */
 export type ControlField = [name: string, value: string]
 
@@ -38,7 +38,7 @@ export function parseControl(text: string): ControlField[] {
   let over = false
   for (const line of lines) {
     if (isBlank(line)) {
-      // An indented blank line ends the stanza for some readers and not for others.
+      // An indented blank line ends the stanza for some readers but not for others.
       if (line !== '' && fields.length > 0) throw invalid('the control file has a line of nothing but white space')
       over = fields.length > 0
       continue
@@ -83,7 +83,7 @@ function splitField(line: string): [string, string] {
   const colon = line.indexOf(':')
   // dpkg accepts blanks before the colon.
   const name = trimEnd(line.slice(0, Math.max(colon, 0)))
-  // Printable ASCII but space and colon, not beginning with # or -.
+  // Printable ASCII except space and colon, not beginning with # or -.
   if (!/^[!-9;-~]{1,100}$/.test(name) || /^[#-]/.test(name))
     throw invalid('the control file has a line that is no field')
   return [name, trimStart(line.slice(colon + 1))]
@@ -91,7 +91,7 @@ function splitField(line: string): [string, string] {
 
 const isBlank = (line: string): boolean => trimStart(line) === ''
 
-// `String.trim` would also remove white space that Policy counts as text, and /\s+$/ takes quadratic time.
+// `String.trim` would also remove white space that is text according to Policy, and /\s+$/ takes quadratic time.
 function trimStart(text: string): string {
   let start = 0
   while (start < text.length && isSpace(text.charCodeAt(start))) start++

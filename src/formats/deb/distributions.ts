@@ -1,4 +1,4 @@
-// The deb distributions: those offered by default, and the presets that a deployment may name. Data, not code.
+// The deb distributions: those offered by default, and the presets that a deployment may choose. Data, not code.
 import type { Distribution } from '../../domain/package.ts'
 
 function distribution(codename: string, os: 'Ubuntu' | 'Debian', osVersion: string, title: string): Distribution {
@@ -27,6 +27,6 @@ export const presets: readonly Distribution[] = [
   distribution('resolute', 'Ubuntu', '26.04', '26.04 LTS (Resolute Raccoon)'),
   distribution('bullseye', 'Debian', '11', 'GNU/Linux 11 (bullseye)'),
   distribution('trixie', 'Debian', '13', 'GNU/Linux 13 (trixie)'),
-  // Scanners call it by its other name: https://github.com/anchore/grype-db, "debian:distro:debian:unstable".
+  // Scanners use its other name: https://github.com/anchore/grype-db, "debian:distro:debian:unstable".
   { ...distribution('sid', 'Debian', 'sid', 'GNU/Linux unstable (sid)'), scannerDistro: 'debian:unstable' },
 ]

@@ -42,14 +42,14 @@ export const debFormat: PackageFormat<DebRecord> = {
   filename: debFilename,
 
   refusal({ section }) {
-    // Where apt looks they would be offered to installed systems; the installer reads indexes of its own.
+    // apt would offer udebs to installed systems; the installer reads indexes of its own.
     if (!/(^|\/)debian-installer$/.test(section ?? '')) return null
     return 'the package is a udeb, which only the Debian installer can use; repositories for the installer are not made'
   },
 
   layout: (distribution) => ({
     link: `dists/${distribution.codename}`,
-    // They lead through the link of the codename, so that both change at the same moment.
+    // Aliases point to the link of the codename, so that both change at the same moment.
     standing: (distribution.aliases ?? []).map((alias) => ({ path: `dists/${alias}`, target: '' })),
     packages: null,
     packagesName: 'pool',
@@ -65,7 +65,7 @@ export const debFormat: PackageFormat<DebRecord> = {
     tree: { prefix: '/repos/dists/', path: 'dists', roots: ['dists', '.generations/deb'] },
     textFiles: /^(?:InRelease|Release|Packages|Contents-[\w-]+)$/,
     immutablePackages: true,
-    // A generation may hold Packages.gz alone, yet its Release lists the plain file too.
+    // A generation may have only Packages.gz, but its Release lists the plain file too.
     substitute: (path) => (path.endsWith('/Packages') ? { path: `${path}.gz`, gunzip: true } : null),
     setup,
   },
@@ -74,7 +74,7 @@ export const debFormat: PackageFormat<DebRecord> = {
   independentArchitectures: false,
   index: renderIndex,
   readClaims,
-  // Debian Policy 7.3 and 7.4; that Breaks may be unpacked together makes no difference at the end.
+  // Debian Policy 7.3 and 7.4. With Breaks, both packages may be unpacked at the same time, which makes no difference in the end.
   installation: { excludes: ['conflicts', 'breaks'] },
   catalog,
 

@@ -36,7 +36,7 @@ const MOST_SIGNATURE_BYTES = 64 * 1024
 /**
  * Finds the members: `debian-binary` of version 2 first, then control.tar and data.tar in this order. dpkg ignores
  * other members whose name begins with an underscore, and everything after data.tar; only signatures are accepted,
- * because other members could carry what no scanner expects.
+ * because scanners do not expect content in other members.
  * @throws Problem('invalid_package')
  */
 export async function readDebLayout(path: string): Promise<DebLayout> {
@@ -91,7 +91,7 @@ export async function* debEntries(
   }
 }
 
-/** A name as dpkg installs it, below the root. @throws Problem('invalid_package') for what would leave the root */
+/** A name as dpkg installs it, below the root. @throws Problem('invalid_package') for a name that would leave the root */
 export function insidePath(name: string): string {
   if (name === '') throw invalid('the package has a file without a name')
   if (name.includes('\n')) throw invalid('the package has a line feed in a file name')

@@ -16,7 +16,7 @@ export interface DebRecord {
 }
 
 const MOST_CONTROL_BYTES = 4 * 1024 ** 2
-// File systems take 255 bytes; temporary names need the rest.
+// File systems accept 255 bytes; temporary names need the rest.
 const LONGEST_FILENAME = 220
 
 /** @throws Problem('invalid_package') */
@@ -29,7 +29,7 @@ export async function readDeb(path: string, { maxUnpackedBytes }: ReadOptions = 
   return facts
 }
 
-/** Regular files of both archives, those of control.tar under `DEBIAN/`, where dpkg-deb puts them; and signatures. */
+/** Signatures and the regular files of both archives, those of control.tar under `DEBIAN/`, where dpkg-deb puts them. */
 export async function* debMembers(path: string, { maxUnpackedBytes }: ReadOptions = {}): AsyncGenerator<Member> {
   const { control, data, signatures } = await readDebLayout(path)
   yield* signatureMembers(path, signatures)
@@ -53,7 +53,7 @@ async function readControlFile(path: string, { control }: DebLayout): Promise<Bu
   let found: Buffer | null = null
   for await (const entry of debEntries(path, control)) {
     if (entry.path !== 'control') continue
-    // Of two, dpkg reads the last and other readers the first.
+    // Given two, dpkg reads the last and other readers the first.
     if (found) throw invalid('the package has two control files')
     if (entry.type !== 'file') throw invalid('the control file is not a regular file')
     found = await readAll(entry.content, MOST_CONTROL_BYTES, 'control file')
@@ -79,8 +79,8 @@ async function readFileList(path: string, { data }: DebLayout, limits: { maxOutp
 /** What the fields of a control file, or of a stanza of an index, state. @throws Problem('invalid_package') */
 export function factsOf(fields: ControlField[]): PackageFacts<DebRecord> {
   const name = required(fields, 'Package')
-  // As dpkg takes them, but for `_`, which ends the name in file names. Policy 5.6.7 wants lower case and two characters; other
-  // vendors' packages have neither.
+  // The names that dpkg accepts, without `_`, which ends the name in file names. Policy 5.6.7 requires lower case and two
+  // characters; other vendors' packages follow neither rule.
   if (!/^[A-Za-z0-9][A-Za-z0-9+.-]*$/.test(name))
     throw invalid(`the control file has the package name ${quote(name)}; letters, digits, +, - and . are allowed`)
   const version = required(fields, 'Version')

@@ -28,7 +28,7 @@ const OPERATORS: Readonly<Record<string, ComparisonOperator>> = {
   '>': '>=',
 }
 
-/** All relationship fields but Provides. @throws Problem('invalid_package') for what dpkg cannot parse */
+/** All relationship fields except Provides. @throws Problem('invalid_package') for a relation that dpkg cannot parse */
 export function parseRequirements(fields: readonly ControlField[]): Requirement[] {
   checkCount(
     'relations',
@@ -44,7 +44,7 @@ export function parseRequirements(fields: readonly ControlField[]): Requirement[
   )
 }
 
-/** Policy 7.5: a version may only be given exactly. */
+/** Policy 7.5: only an exact version may be given. */
 export function parseProvides(fields: readonly ControlField[]): Capability[] {
   return items('Provides', fieldOf(fields, 'Provides'), BOUNDS.deb.provides).map((text) => {
     const { name, op, version } = parseRelation(text, 'Provides')
@@ -76,7 +76,7 @@ function parseRelation(text: string, field: string): Relation {
   return arch === undefined ? relation : { ...relation, arch }
 }
 
-/** How many relations a field holds at most; each alternative counts. */
+/** Upper bound of the relations in a field; each alternative counts. */
 function relationsIn(value: string | undefined): number {
   return value === undefined ? 0 : 1 + countOf(value, ',') + countOf(value, '|')
 }

@@ -1,14 +1,14 @@
-// What apt reads: a package's stanza, and the index files of a generation. Pure: the same input gives the same bytes.
+// Renders a package's stanza and the index files of a generation for apt. Pure: the same input gives the same bytes.
 import type { Distribution, StoredPackage } from '../../domain/package.ts'
 import type { BackgroundIndex, IndexFile, IndexInput, Rendering } from '../format.ts'
 import type { DebRecord } from './read.ts'
 
 const EMPTY = new Uint8Array(0)
 
-/** Fields that the index computes from the file; the control file's own are dropped. */
+/** Fields that the index computes from the file; those of the control file are dropped. */
 const OURS = new Set(['filename', 'size', 'md5sum', 'sha1', 'sha256', 'sha512', 'status', 'description-md5'])
 
-/** The digest in the path keeps files of one name and different bytes apart. */
+/** The digest in the path separates files with the same name and different bytes. */
 export function packagePath({ filename, sha256 }: { filename: string; sha256: string }): string {
   return `${sha256.slice(0, 2)}/${sha256.slice(2, 18)}/${filename}`
 }
@@ -71,7 +71,7 @@ interface Listed {
   sha256: string
 }
 
-/** apt fetches a compressed file only when its plain form is listed too, even if that does not exist. */
+/** apt fetches a compressed file only if its plain form is listed too, which need not exist. */
 function withPlain({ plain, ...file }: BackgroundIndex): Listed[] {
   return plain ? [{ path: file.path.replace(/\.gz$/, ''), ...plain }, file] : [file]
 }
@@ -99,7 +99,7 @@ function renderRelease(distribution: Distribution, date: Date, files: readonly L
   ].join('\n')
 }
 
-/** `Sat, 21 Nov 2026 11:00:00 UTC`: apt accepts no other name of the zone. */
+/** `Sat, 21 Nov 2026 11:00:00 UTC`: apt accepts no other zone name. */
 function rfc2822(date: Date): string {
   return date.toUTCString().replace('GMT', 'UTC')
 }

@@ -1,4 +1,4 @@
-// What an apt client needs to use a distribution: a deb822 file, and a script that installs it.
+// The set-up of an apt client for a distribution: a deb822 file, and a script that installs it.
 import type { ClientSetup, SetupInput } from '../serving.ts'
 
 /** apt before 2.4 cannot read a key inside `Signed-By` (apt 2.4 release notes); Ubuntu 20.04 has 2.0, Debian 11 has 2.2. */
@@ -20,7 +20,7 @@ export function setup({ distribution, url, keys }: SetupInput): ClientSetup {
     `URIs: ${url}/repos`,
     `Suites: ${codename}`,
     `Components: ${component ?? 'main'}`,
-    // Without the line apt takes its own; with it, it would fetch the indexes of all architectures.
+    // Without the line, apt fetches the index of its own architecture; with it, it would fetch those of all listed ones.
     ...(architectures.length === 1 ? [`Architectures: ${architectures[0]}`] : []),
     ...(inline ? ['Signed-By:', ...armored.split(/\r?\n/).map(continuation)] : [`Signed-By: ${KEY_FILE}`]),
     '',

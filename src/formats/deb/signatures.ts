@@ -19,7 +19,7 @@ const ALGORITHMS: Readonly<Record<number, string>> = {
   28: 'Ed448',
 }
 
-/** One for each member; one that cannot be parsed counts as a signature without a key. */
+/** One signature for each member; an unparsable one counts as a signature without a key. */
 export async function readSignatures(path: string, members: readonly ArMember[]): Promise<EmbeddedSignature[]> {
   const found: EmbeddedSignature[] = []
   for (const member of members) {
@@ -28,7 +28,7 @@ export async function readSignatures(path: string, members: readonly ArMember[])
   return found
 }
 
-/** The members as scanners see them: unpacked where they are compressed, since nothing else verifies what they hold. */
+/** The members as scanners see them: unpacked if they are compressed, because nothing else verifies their content. */
 export async function* signatureMembers(path: string, members: readonly ArMember[]): AsyncGenerator<Member> {
   for (const { name, start, end } of members) {
     const content = await unpacked(await readPiece(path, start, end - start))

@@ -1,7 +1,7 @@
 // Debian version numbers: grammar and order (Debian Policy 5.6.12). Pure.
 import type { VersionScheme } from '../ecosystem.ts'
 
-// dpkg refuses larger epochs: it keeps them in an int.
+// dpkg refuses larger epochs, because it stores them in an int.
 const LARGEST_EPOCH = 2 ** 31 - 1
 
 /** https://www.debian.org/doc/debian-policy/ch-controlfields.html#version */
@@ -15,7 +15,7 @@ export const versions: VersionScheme = {
     const dash = rest.lastIndexOf('-')
     const upstream = dash === -1 ? rest : rest.slice(0, dash)
     const revision = dash === -1 ? null : rest.slice(dash + 1)
-    // "should start with a digit": dpkg only warns where it does not, and such packages exist.
+    // "should start with a digit": otherwise dpkg only warns, and such packages exist.
     return upstream !== '' && (revision === null || /^[A-Za-z0-9.+~]+$/.test(revision))
   },
 
@@ -30,7 +30,7 @@ export const versions: VersionScheme = {
   },
 }
 
-/** The version as file names carry it: without the epoch. */
+/** The version in file names: without the epoch. */
 export function withoutEpoch(version: string): string {
   return version.slice(version.indexOf(':') + 1)
 }
@@ -52,8 +52,8 @@ const TILDE = 0x7e
 const isDigit = (code: number): boolean => code >= ZERO && code <= NINE
 
 /**
- * Compares runs of non-digits and of digits in turn. Digits compare as numbers of any length; among the others `~` sorts
- * before the end, the end (and a digit) before letters, letters before the rest.
+ * Compares runs of non-digits and of digits in turn. Digits compare as numbers of any length. Among the
+ * other characters, `~` sorts before the end, the end (and a digit) before letters, letters before the rest.
  */
 function compareText(a: string, b: string): number {
   let i = 0

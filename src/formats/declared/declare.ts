@@ -1,4 +1,4 @@
-// The distributions that a deployment declares: presets by name, and entries of its own file. Pure.
+// The distributions that a deployment declares: presets by name, and entries of a file. Pure.
 import Type from 'typebox'
 import Value from 'typebox/value'
 import type { Distribution } from '../../domain/package.ts'
@@ -9,7 +9,7 @@ import { archOf, distributionOf, EntrySchema, type Entry } from './entry.ts'
 export interface Declaration {
   /** presets by codename; null for the default list */
   names: readonly string[] | null
-  /** Debian's names of the architectures that presets get */
+  /** the architectures of presets, by Debian's names */
   architectures: readonly string[]
   /** parsed content of the file; null without one */
   file: unknown
@@ -17,7 +17,7 @@ export interface Declaration {
 
 const FileSchema = Type.Object({ distributions: Type.Array(Type.Unknown()) }, { additionalProperties: false })
 
-/** @returns the distributions in the order of formats, presets before own ones; and every fault, as a sentence each */
+/** @returns the distributions in the order of formats, presets before own ones; and a sentence for each fault */
 export function declareDistributions(
   formats: readonly PackageFormat[],
   { names, architectures, file }: Declaration,
@@ -55,7 +55,7 @@ export function declareDistributions(
   return { distributions, faults }
 }
 
-/** A name leads to one distribution. */
+/** Faults of names that lead to more than one distribution. */
 function aliasFaults(declared: readonly Distribution[]): string[] {
   const owners = new Map(declared.map(({ codename }) => [codename, `the codename of a distribution`]))
   return declared.flatMap(({ codename, aliases = [] }) =>
@@ -88,7 +88,7 @@ function readEntry(entry: unknown, where: string, faults: string[]): Entry | nul
   const codename = codenameOf(entry)
   const at = codename === null ? where : `${where} ${JSON.stringify(codename.slice(0, 70))}`
   for (const { keyword, instancePath, message, params } of Value.Errors(EntrySchema, entry)) {
-    // An unknown key is also reported as a value that its schema, `false`, refuses.
+    // TypeBox reports an unknown key a second time, as a value that the schema `false` refuses.
     if (keyword === 'boolean') continue
     const field = instancePath.slice(1).replaceAll('/', '.')
     faults.push(`${at}: ${field === '' ? '' : `${field} `}${sentenceOf(message, params)}`)

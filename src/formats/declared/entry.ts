@@ -6,14 +6,14 @@ import type { PackageFormat } from '../format.ts'
 
 const Text = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\x00-\\x1f\\x7f]+$' })
 
-/** Clients drop blanks around the value of a field, and a blank line would end the Release. */
+/** Without blanks at its ends, which clients drop, and without blank lines, which would end the Release. */
 const FieldText = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: '^[^\\s\\x00-\\x1f\\x7f](?:[^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f])?$',
 })
 
-/** Part of paths and URLs; a dot only within a release, so that no codename looks like a file beside it. */
+/** Part of paths and URLs. Dots are allowed only within a release, so that no codename looks like a file beside it. */
 export const CODENAME = '^[a-z0-9]+([-+_][a-z0-9]+|\\.[0-9]+)*$'
 
 export const EntrySchema = Type.Object(
@@ -48,9 +48,9 @@ export type Entry = Static<typeof EntrySchema>
 const RESERVED_COMPONENTS = new Set(['pool', 'by-hash'])
 
 /**
- * The distribution that an entry declares: its own, or the preset of that codename with what the entry changes.
- * @param architectures Debian's names of those that distributions have unless they say otherwise
- * @param fault called for each thing that is wrong; the result is then of no use
+ * The distribution that an entry declares: a new one, or the preset of that codename with the entry's changes.
+ * @param architectures the default architectures of distributions, by Debian's names
+ * @param fault called for each fault; the result is then useless
  */
 export function distributionOf(
   entry: Entry,
@@ -117,7 +117,7 @@ function checkRelease(
 ): void {
   for (const key of RELEASE_KEYS)
     if (entry[key] !== undefined && !format.hasReleaseFields) fault(key, `does not exist in ${format.id} repositories`)
-  // apt looks at the second only where it finds the first.
+  // apt reads the second only if the first is set.
   if (entry.but_automatic_upgrades && !entry.not_automatic)
     fault('but_automatic_upgrades', 'has no effect without not_automatic')
 }
@@ -135,7 +135,7 @@ function releaseOf(entry: Entry): Pick<Distribution, 'release' | 'aliases'> {
   }
 }
 
-/** The format's name of an architecture that is given under this name or Debian's. */
+/** The format's name of an architecture that is given by that name or by Debian's. */
 export function archOf(format: PackageFormat, name: string): string | undefined {
   if (Object.hasOwn(format.architectures, name)) return format.architectures[name]
   return Object.values(format.architectures).find((own) => own === name)

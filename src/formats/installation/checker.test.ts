@@ -1,4 +1,4 @@
-// The thread that searches what can be installed takes no more than keeps it below its heap limit.
+// The installability thread accepts only as much input as keeps it below its heap limit.
 import { expect, test } from 'vitest'
 import { formatOf } from '../index.ts'
 import type { PackageTuple } from './messages.ts'

@@ -1,4 +1,4 @@
-// Starts the installability thread and talks to it: one universe, one question after another, then its memory is free.
+// Starts the installability thread and talks to it: one universe, one question after another; then its memory is freed.
 import { Worker } from 'node:worker_threads'
 import { Problem } from '../../domain/problem.ts'
 import { BUDGET, type Budget } from '../solver/check.ts'
@@ -8,13 +8,13 @@ import type { PackageFormat } from '../format.ts'
 import type { CheckResult, PlanResult } from '../../domain/installability.ts'
 import type { Origin, Reply, Request, Selector, ThreadData } from './messages.ts'
 
-/** No wall: a thread that reaches it may take the process along. `LIMITS` keep the thread below it. */
+/** Not a safe boundary: a thread that reaches it may end the process. `LIMITS` keep the thread below it. */
 const HEAP_MB = 2048
 
 export interface Limits {
   packages: number
   relations: number
-  /** of the JSON of all packages together, and of one page, which is parsed at once */
+  /** of the JSON of all packages, and of one page, which is parsed at once */
   characters: number
   pageCharacters: number
 }
@@ -33,7 +33,7 @@ const LIMITS: Limits = {
 export interface Checker {
   /**
    * @param packages JSON of `PackageTuple[]`; resolves when the thread has read them
-   * @throws Problem('validation_error') when there are more, or longer ones, than are searched
+   * @throws Problem('validation_error') when there are more packages, or longer ones, than the limits allow
    */
   add(origin: Origin, packages: string): Promise<void>
   check(mostListed: number): Promise<CheckResult>

@@ -1,26 +1,26 @@
-// Boolean dependencies as sets of which one member each is needed (https://rpm.org/docs/4.20.x/manual/boolean_dependencies.html).
+// Boolean dependencies as sets; one member of each set is needed (https://rpm.org/docs/4.20.x/manual/boolean_dependencies.html).
 import type { Relation } from '../../domain/package.ts'
 import type { Term } from '../installation-rules.ts'
 
 export interface FormulaDeps {
   /** packages that satisfy a relation, preferred ones first */
   matching(relation: Relation): number[]
-  /** Makes an item that needs a member of each set and excludes the banned ones. It stands for part of a dependency. */
+  /** Makes an item that needs a member of each set and excludes the banned ones. It represents part of a dependency. */
   auxiliary(text: string, sets: readonly number[][], banned: number[] | null): number
 }
 
 export interface Formulas {
-  /** The sets of which a package needs one member each, so that the term holds. */
+  /** The sets for which the term holds: a package needs one member of each. */
   required(term: Term, text: string): number[][]
-  /** The same, so that the term does not hold. */
+  /** The same for the negation of the term. */
   excluded(term: Term, text: string): number[][]
 }
 
 const isRelation = (term: Term): term is Relation => !('operator' in term)
 
-/** That something is not installed becomes an auxiliary item that excludes it, so only the two kinds of constraints remain. */
+/** "Not installed" becomes an auxiliary item that excludes the package, so that only the two kinds of constraints remain. */
 export function createFormulas({ matching, auxiliary }: FormulaDeps): Formulas {
-  /** The packages that satisfy a term of one package: `with`, `without`, and `or` below them. */
+  /** The packages that satisfy a term about one package: `with`, `without`, and `or` below them. */
   function satisfying(term: Term): number[] {
     if (isRelation(term)) return matching(term)
     const [first = [], ...others] = term.terms.map(satisfying)

@@ -1,4 +1,4 @@
-// What the installability thread is asked, and what it answers.
+// The questions to the installability thread, and its answers.
 import type { CheckResult, HeldStatus, PlanResult } from '../../domain/installability.ts'
 import type { FormatId } from '../../domain/package.ts'
 import type { Budget } from '../solver/check.ts'
@@ -12,7 +12,7 @@ export type Origin =
   | 'upstream'
   /** what a plan would add */
   | 'added'
-  /** records that are not offered: they only explain */
+  /** records that are not offered: used only in explanations */
   | HeldStatus
 
 export interface ThreadData {

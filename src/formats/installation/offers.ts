@@ -1,10 +1,10 @@
-// What packages offer under a name, kept in a few arrays: a distribution has 200,000 offers.
+// What packages offer under a name, stored in a few arrays: a distribution has 200,000 offers.
 
 export interface Offered {
   index: number
   /** null: the offer states none */
   version: string | null
-  /** whether it is the package's own name, not something that it provides */
+  /** whether the name is the package's own, not one that it provides */
   own: boolean
 }
 
@@ -25,7 +25,7 @@ export function createOffers(): NameOffers {
   const offered: (string | null)[] = []
   const owns: boolean[] = []
   const multiArchs: (string | null)[] = []
-  /** the last offer of each name; each knows the one before it */
+  /** the last offer of each name; each refers to the previous one */
   const last = new Map<string, number>()
   const before: number[] = []
 

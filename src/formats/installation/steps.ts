@@ -13,10 +13,10 @@ export interface Exclusion {
 }
 
 export interface StepSource {
-  /** null for an item that stands for part of a boolean dependency */
+  /** null for an item that represents part of a boolean dependency */
   identityOf(item: number): PackageIdentity | null
   conditionOf(item: number): string
-  /** @returns `held`: packages that meet it and are not offered */
+  /** @returns `held`: packages that meet the need but are not offered */
   need(cause: Cause & { kind: 'need' }): {
     text: string
     candidates: readonly number[]

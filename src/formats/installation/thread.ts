@@ -1,4 +1,4 @@
-// A worker thread that holds one universe of packages and says what can be installed. It ends with the question.
+// A worker thread with one universe of packages, which computes what can be installed. It ends after its question.
 import { parentPort, workerData } from 'node:worker_threads'
 import {
   HELD_STATUSES,
@@ -19,7 +19,7 @@ const MOST_STEPS = 20
 const { format: id, reach, budget } = workerData as ThreadData
 const universe = createUniverse(formatOf(id), reach)
 const origins: Origin[] = []
-/** Several sources may offer the same package, and it may be held here: then it is not to be had from them. */
+/** Keys of held packages and packages of sources: each is added once, and a held one is not taken from a source. */
 const upstreamKeys = new Set<string>()
 const heldAs = (index: number): HeldStatus | null => HELD_STATUSES.find((status) => status === origins[index]) ?? null
 

@@ -1,4 +1,4 @@
-// What counts as installable in each format, and how causes read.
+// What counts as installable in each format, and the sentences of causes.
 import { describe, expect, test } from 'vitest'
 import type { ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
 import { apkFormat } from '../apk/index.ts'

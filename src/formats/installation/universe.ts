@@ -22,7 +22,7 @@ export interface UniversePackage {
   provides: readonly Capability[]
 }
 
-/** What the universe needs of a format. */
+/** What the universe needs from a format. */
 export interface UniverseFormat {
   versions: Pick<VersionScheme, 'compare' | 'meets'>
   installation: InstallationRules
@@ -40,11 +40,11 @@ export interface Universe {
   /** @returns the index of the package */
   add(pkg: UniversePackage): number
   /**
-   * Whether a set of packages of the universe exists that holds the package, meets all strong requirements and no
+   * Whether the universe has a set of packages that contains the package, meets all strong requirements and violates no
    * exclusion. Nothing is assumed to be installed, and weak relations do not count.
    * @param asked indexes
    * @param isLeftOut packages that count as missing
-   * @param heldAs why one of those is not offered: explanations name it. null: it has no such reason
+   * @param heldAs why a left-out package is not offered, for explanations; null for other packages
    */
   check(
     asked: readonly number[],
@@ -150,7 +150,7 @@ export function createUniverse({ versions, installation }: UniverseFormat, reach
     const builder = createConstraintsBuilder()
     const needSets: number[][] = []
     const banSets: number[][] = []
-    /** what each set stands for, for explanations */
+    /** the meaning of each set, for explanations */
     const needOf: Need[] = []
     const exclusionOf: (Exclusion | null)[] = []
     const auxiliaries: string[] = []

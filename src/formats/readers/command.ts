@@ -1,4 +1,4 @@
-// How a reader is started: what it may do, and how much.
+// The command that starts a reader, with its permissions and limits.
 import type { SpawnOptions } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url'
 export interface ReaderOptions {
   /** the module that a reader runs: `dist/run-reader.js`, or the source of it */
   entry: URL
-  /** the only directory whose files a reader may read, beside our own code; it must hold no links that lead elsewhere */
+  /** the only directory, besides our own code, whose files a reader may read; it must not contain links that lead elsewhere */
   readable: string
-  /** of JavaScript objects */
+  /** memory for JavaScript objects */
   heapMb?: number
-  /** of everything: buffers, WebAssembly and native code too */
+  /** all memory: buffers, WebAssembly and native code too */
   residentMb?: number
 }
 
@@ -19,15 +19,15 @@ export interface ReaderOptions {
 const HEAP_MB = 256
 /** An idle reader has 75 MB; a dictionary of xz takes 100 MB, a window of zstd 128 MB. */
 export const RESIDENT_MB = 640
-/** What a reader has mapped and never writes to: room for code, stacks of threads (640 MB, November 2026). */
+/** Memory that a reader maps and never writes to: room for code, stacks of threads (640 MB, November 2026). */
 const UNUSED_MB = 896
-/** Of processor time: the end of a reader whose service was killed while it loops. A reader is replaced long before. */
+/** Processor time. It ends a looping reader whose service was killed; other readers are replaced long before. */
 const MOST_CPU_S = 1800
 
 /**
- * The permission model keeps the reader from files, processes, threads and add-ons, and from Node 26 on from the network.
- * Under it are limits of the system, which hold for native code too: no core dumps, no bytes written to files, a largest
- * amount of data and of processor time. A shell sets them, since Node cannot.
+ * The permission model denies the reader files, processes, threads and add-ons, and from Node 26 on the network. System
+ * limits apply to native code too: no core dumps, no bytes written to files, bounded data and processor time. A shell sets
+ * them, because Node cannot.
  */
 export function readerCommand({ entry, readable, heapMb = HEAP_MB, residentMb = RESIDENT_MB }: ReaderOptions): {
   file: string
@@ -38,11 +38,11 @@ export function readerCommand({ entry, readable, heapMb = HEAP_MB, residentMb = 
   const code = dirname(main)
   const project = dirname(code)
   const modules = join(project, 'node_modules')
-  // Node asks for the real path of a module: the directory may be a link.
+  // Node resolves the real path of a module, and the directory may be a link.
   const real = existsSync(modules) ? realpathSync(modules) : modules
   const mayRead = [code, modules, real, resolve(readable)].map((path) => `${path}/*`)
   const dataKiB = (residentMb + UNUSED_MB) * 1024
-  // The shell adds to the empty environment. Where the system refuses a limit, or has a lower one, that is no reason to stop.
+  // `unset` removes what the shell adds to the empty environment. A limit that the system refuses, or has lower, is ignored.
   const limits = [`-c 0`, `-f 0`, `-t ${MOST_CPU_S}`, `-d ${dataKiB}`].map((limit) => `ulimit ${limit} 2>/dev/null;`)
   // When memory runs out, the kernel ends a reader, not the service (proc(5), oom_score_adj).
   const first = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj;'
@@ -53,7 +53,7 @@ export function readerCommand({ entry, readable, heapMb = HEAP_MB, residentMb = 
       ...['-c', script, process.execPath],
       '--permission',
       ...[...mayRead, join(project, 'package.json')].map((path) => `--allow-fs-read=${path}`),
-      // It creates files whatever the permissions are (Node 24 and 26).
+      // SQLite creates files regardless of the permissions (Node 24 and 26).
       '--no-experimental-sqlite',
       '--no-addons',
       '--disallow-code-generation-from-strings',
@@ -66,7 +66,7 @@ export function readerCommand({ entry, readable, heapMb = HEAP_MB, residentMb = 
     options: {
       env: {},
       cwd: '/',
-      // A process group of its own, which is ended as a whole.
+      // Its own process group, so that it is ended as a whole.
       detached: true,
       // The channel is the fourth.
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],

@@ -1,4 +1,4 @@
-// Readers for tests: the real one, and scripts under the same walls.
+// Readers for tests: the real one, and scripts under the same restrictions.
 import { mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,10 +1,10 @@
-// Messages between the service and a reader as bytes: a bounded head of structure, and the byte arrays behind it.
+// Messages between the service and a reader as bytes: a bounded, structured head, followed by the byte arrays.
 import v8 from 'node:v8'
 
-// Not the channel of `fork`: it collects a message of any size in memory, has no back-pressure, and hands over 500 to
+// Not the channel of `fork`: it collects messages of any size in memory, has no back-pressure, and transfers 500 to
 // 800 MB/s (a socket: 1,500; November 2026).
 
-/** What one side can make the other hold. */
+/** How much memory one side can make the other use. */
 export interface FrameLimits {
   /** numbers, strings and objects; 2 MiB of them take 30 ms to read */
   headBytes: number
@@ -13,7 +13,7 @@ export interface FrameLimits {
 
 const LENGTHS_BYTES = 8
 
-// The typings of node:v8 leave out what subclasses are called with.
+// The typings of node:v8 lack the methods that subclasses need.
 const Serializer = v8.Serializer as unknown as new () => v8.Serializer & {
   _setTreatArrayBufferViewsAsHostObjects(flag: boolean): void
 }
@@ -62,15 +62,15 @@ class HeadReader extends v8.Deserializer {
   }
 }
 
-/** Puts frames together from what arrives. */
+/** Assembles frames from the bytes that arrive. */
 export interface FrameReader {
-  /** @returns the messages that are complete with it @throws Error for anything but frames within the limits */
+  /** @returns the messages that this chunk completes @throws Error for anything but frames within the limits */
   push(chunk: Uint8Array): unknown[]
 }
 
 export function createFrameReader({ headBytes, allBytes }: FrameLimits): FrameReader {
   const lengths = Buffer.alloc(LENGTHS_BYTES)
-  /** of the frame under way; null: its lengths are still to come */
+  /** the current frame; null until its lengths have arrived */
   let frame: Buffer | null = null
   let headLength = 0
   let filled = 0
@@ -79,7 +79,7 @@ export function createFrameReader({ headBytes, allBytes }: FrameLimits): FrameRe
     headLength = lengths.readUInt32LE(0)
     const length = headLength + lengths.readUInt32LE(4)
     if (headLength > headBytes || length > allBytes) throw new RangeError(`a message of ${length} bytes`)
-    // Pages that nothing is written to take no memory.
+    // Pages that are never written to take no memory.
     return Buffer.allocUnsafeSlow(length)
   }
 
@@ -101,7 +101,7 @@ export function createFrameReader({ headBytes, allBytes }: FrameLimits): FrameRe
         if (filled < into.length) break
         filled = 0
         if (!frame) frame = begin()
-        // A frame without anything has no head either, and does not parse.
+        // An empty frame has no head either, so parsing it fails.
         if (frame.length === 0 || into === frame) {
           found.push(parse(frame))
           frame = null

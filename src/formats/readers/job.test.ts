@@ -1,4 +1,4 @@
-// Jobs of other rooms: what a reader may answer them, and what becomes of one that answers otherwise.
+// Jobs of other rooms: the answers that a reader may give, and what happens to a reader that gives another.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

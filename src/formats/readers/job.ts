@@ -1,4 +1,4 @@
-// Jobs that other rooms have in readers: the side that asks.
+// Jobs of other rooms in readers: the calling side.
 import { Problem } from '../../domain/problem.ts'
 import { limitTime } from '../../kernel/time-limit.ts'
 import type { Message } from './messages.ts'
@@ -8,33 +8,33 @@ import { REFUSALS, type JobReply, type JobRequest, type Refusal, type Told } fro
 import type { SpoolFiles } from './spool-files.ts'
 
 export interface JobOptions<Sent, Done> {
-  /** begins the sentence that refuses a job which takes too much */
+  /** begins the error sentence for a job that exceeds its limits */
   subject?: string
-  /** for one reply; the default is that of the pool */
+  /** time for one reply; by default that of the pool */
   replyMs?: number
-  /** for what the job needs twice; without them it may create no file */
+  /** files for content that the job reads twice; without them it may not create files */
   files?: SpoolFiles
-  /** Both check all that the caller uses: hostile bytes may have taken the reader over. */
+  /** Both check everything that the caller uses, because hostile bytes may have taken over the reader. */
   isSent?: (value: unknown) => value is Sent
   isDone: (value: unknown) => value is Done
 }
 
-/** The reader ended in the middle of the job, neither by time nor by memory. */
+/** The reader ended during the job, neither by its time limit nor by its memory limit. */
 export class ReaderEnded extends Error {
   override readonly name = 'ReaderEnded'
 }
 
-/** Of a job that returns nothing. */
+/** `isDone` of a job that returns nothing. */
 export const isNothing = (value: unknown): value is undefined => value === undefined
 
-/** How long a job that nobody wants any more may take to notice. */
+/** How long a cancelled job may take to notice. */
 const STOP_MS = 5000
 
 /**
- * Runs a job: what it sends, then what it returns. Leaving the loop ends it.
- * A job whose reader is ended from outside before it sent anything begins again, once.
+ * Runs a job: yields what it sends, and returns its result. Leaving the loop ends the job. If its reader is ended from outside
+ * before it sent anything, the job is started again, once.
  * @throws Problem as the job threw it; Problem('invalid_package') when it exceeds the time or memory of a reader,
- * 'reader_unavailable' when there is none, or it is ended from outside
+ * 'reader_unavailable' when there is no reader, or it is ended from outside
  * @throws ReaderEnded
  */
 export async function* runJob<Sent, Done>(
@@ -47,13 +47,13 @@ export async function* runJob<Sent, Done>(
   try {
     return yield* runOnce(pool, kind, argument, options, () => void (isBegun = true))
   } catch (error) {
-    // What was sent cannot be taken back.
+    // Values that were sent cannot be taken back.
     if (isBegun || !isEndedByOthers(error)) throw error
   }
   return yield* runOnce(pool, kind, argument, options, () => {})
 }
 
-/** @param begin called before the caller sees something of the job, or files of it are written */
+/** @param begin called before the caller receives anything from the job, or its files are written */
 async function* runOnce<Sent, Done>(
   pool: ReaderPool,
   kind: string,
@@ -91,7 +91,7 @@ async function* runOnce<Sent, Done>(
   }
 }
 
-/** A job that sends nothing before it is done. */
+/** Runs a job that only returns a result. */
 export async function askJob<Done>(
   pool: ReaderPool,
   kind: string,
@@ -125,7 +125,7 @@ async function receive<Sent, Done>(
   }
 }
 
-/** Leaves the reader with nothing to answer, or ends it. */
+/** Lets the reader finish its answers, or ends it. */
 async function stop(lease: Lease): Promise<void> {
   if (lease.isDead()) return
   lease.post({ kind: 'stop' })
@@ -133,7 +133,7 @@ async function stop(lease: Lease): Promise<void> {
   try {
     for (let reply = await lease.receive(isJobReply); !isLast(reply); reply = await lease.receive(isJobReply));
   } catch {
-    // It ended in an error that nobody waits for any more.
+    // It ended with an error that nobody waits for any more.
   } finally {
     endLimit()
   }

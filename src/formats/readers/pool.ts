@@ -1,30 +1,30 @@
-// A few processes that read untrusted bytes: started when needed, ended when idle, one job on each at a time.
+// A few processes that read untrusted bytes: started when needed, ended when idle, each with one job at a time.
 //
-// tinypool 2 and workerpool 10 were looked at in process mode: both end a process by SIGTERM and wait a second before
-// SIGKILL, neither watches resident memory nor has back-pressure, and a job is one call with one answer, so that a
-// stream of members has no place in them. What they would replace is the queue below.
+// Not tinypool 2 or workerpool 10 in process mode: both end a process with SIGTERM and wait a second before SIGKILL; neither
+// watches resident memory or has back-pressure; and a job is one call with one answer, which does not suit a stream of members.
+// They would replace only the queue below.
 import { availableParallelism } from 'node:os'
 import { readerCommand, RESIDENT_MB, type ReaderOptions } from './command.ts'
 import type { Message, Outgoing } from './messages.ts'
 import { Problem } from '../../domain/problem.ts'
 import { isEndedByOthers, startReader, type ReaderProcess } from './process.ts'
 
-/** A reader in one caller's hands. */
+/** A reader that one caller uses exclusively. */
 export interface Lease {
   post(request: Outgoing): void
   /**
-   * The next reply. Hostile bytes may have taken the reader over.
-   * @param isExpected checks all that the caller uses of a reply; another reply ends the reader
+   * The next reply. Hostile bytes may have taken over the reader.
+   * @param isExpected checks everything that the caller uses of a reply; an unexpected reply ends the reader
    * @throws Problem('invalid_package') when the bytes are bad, or the reader runs out of memory or time;
    * 'reader_unavailable' when it was ended from outside
    * @throws Error when it ends in another way, answers with an error, or with what was not expected
    */
   receive<T extends Message = Message>(isExpected?: (reply: Message) => reply is T): Promise<T>
-  /** Whether the reader ended: whatever it has not answered by then, it never will. */
+  /** Whether the reader ended: it will never answer the open requests. */
   isDead(): boolean
-  /** Gives the reader back; it must have nothing left to answer. */
+  /** Returns the reader to the pool; it must have no open requests. */
   release(): void
-  /** Ends the reader, whatever it does. */
+  /** Ends the reader, whatever it is doing. */
   destroy(): void
 }
 
@@ -32,7 +32,7 @@ export interface ReaderPool {
   /**
    * Waits while all readers are in use, at most `waitMs`.
    * @throws Problem('reader_unavailable')
-   * @param subject begins the sentences that refuse a job which takes too much; default `reading the package`
+   * @param subject begins the error sentences for a job that exceeds its limits; default `reading the package`
    */
   acquire(subject?: string): Promise<Lease>
   close(): Promise<void>
@@ -40,21 +40,21 @@ export interface ReaderPool {
 
 export interface PoolOptions extends ReaderOptions {
   mostReaders?: number
-  /** for one reply */
+  /** time for one reply */
   replyMs?: number
   idleMs?: number
-  /** for a reader, while all are in use */
+  /** time to wait for a reader while all are in use */
   waitMs?: number
 }
 
 const IDLE_MS = 10_000
 /** 250 MB of xz on a busy processor take a minute. */
 const REPLY_MS = 300_000
-/** Twice the longest job: who waits longer would wait for readers that somebody keeps busy. */
+/** Twice the longest job: after a longer wait, somebody keeps the readers busy. */
 const WAIT_MS = 600_000
-/** How often the memory of those that work is looked at. A look takes 0.02 ms. */
+/** How often the memory of working readers is checked. A check takes 0.02 ms. */
 const WATCH_MS = 100
-/** Then a reader is replaced: long before the processor time that it may use. */
+/** Age at which a reader is replaced: long before its limit of processor time. */
 const MOST_AGE_MS = 600_000
 const SUBJECT = 'reading the package'
 
@@ -86,7 +86,7 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
     void reader.ended.then(() => {
       all.delete(place)
       leaveIdle(place)
-      // Its place is free for somebody who waits.
+      // Its place is free for a waiting caller.
       if (!closed) waiting.shift()?.resolve(add())
     })
     return place
@@ -116,7 +116,7 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
     }
     place.reader.rest()
     if (performance.now() - place.startedAt > MOST_AGE_MS) place.reader.kill(new Error('the reader is old'))
-    // Its end makes room for somebody who waits.
+    // Its end makes room for a waiting caller.
     if (place.reader.isDead()) return
     const next = waiting.shift()
     if (next) {
@@ -130,7 +130,7 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
     }, idleMs).unref()
   }
 
-  /** An idle one, a new one, or the next that is free. */
+  /** An idle reader, a new one, or the next one that becomes free. */
   async function find(): Promise<Place> {
     for (let place = idle.pop(); place; place = idle.pop()) if (!place.reader.isDead()) return place
     if (all.size < mostReaders) return add()
@@ -191,7 +191,7 @@ const areBusy = (waitMs: number) =>
     { retryAfterSeconds: 60 },
   )
 
-/** One request with one reply; once more on another reader when the first was ended from outside. */
+/** One request with one reply; repeated once on another reader when the first was ended from outside. */
 export async function once<T extends Message = Message>(...call: Parameters<typeof onceOnly<T>>): Promise<T> {
   try {
     return await onceOnly(...call)

@@ -1,4 +1,4 @@
-// One reader: a process, its channel, and what is made of its end.
+// One reader: a process, its channel, and the error that its end becomes.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -10,7 +10,7 @@ import { createFrameReader, encodeFrame } from './frames.ts'
 
 /** The list of 125,000 files with the longest names takes 96 MiB as UTF-8. */
 const REPLY_LIMITS = { headBytes: 2 * 1024 ** 2, allBytes: 128 * 1024 ** 2 }
-/** Replies that nobody took yet, after which nothing more is read from the channel. */
+/** With this many replies that nobody has taken, nothing more is read from the channel. */
 const MOST_UNREAD = 8
 /** of its standard error */
 const MOST_TEXT = 16 * 1024
@@ -19,16 +19,16 @@ const PAGE_BYTES = 4096
 
 export interface ReaderProcess {
   post(request: Outgoing): void
-  /** @param isExpected a reply that is not is nonsense, which ends the reader */
+  /** @param isExpected an unexpected reply ends the reader */
   receive<T extends Message = Message>(isExpected?: (reply: Message) => reply is T): Promise<T>
   isDead(): boolean
-  /** Ends it, whatever it does. */
+  /** Ends the reader, whatever it is doing. */
   kill(reason: Error): void
   /** Begins a job. @param subject of the sentences that refuse it: `reading the package` */
   work(subject: string): void
   /** Ends a job. */
   rest(): void
-  /** Ends it when it holds more than that. */
+  /** Ends the reader if it uses more memory than this. */
   watch(mostBytes: number): void
   /** of the process and its channel */
   readonly ended: Promise<void>
@@ -36,7 +36,7 @@ export interface ReaderProcess {
 
 export function startReader(command: ReturnType<typeof readerCommand>, replyMs: number): ReaderProcess {
   const child = spawn(command.file, command.args, command.options)
-  // Where there are no more descriptors it has none, and says so by `error`.
+  // When descriptors have run out, it has no channel, and reports this with `error`.
   const channel = ((child.stdio as ChildProcess['stdio'] | undefined)?.[CHANNEL] as Socket | undefined) ?? new Socket()
   const frames = createFrameReader(REPLY_LIMITS)
   const unread: Message[] = []
@@ -56,7 +56,7 @@ export function startReader(command: ReturnType<typeof readerCommand>, replyMs: 
     fail(reason)
     killGroup(child)
     channel.destroy()
-    // Whoever waits for its end must see it.
+    // The service must stay alive for those who wait for its end.
     refer(child, channel, 'ref')
   }
   const tooMuch = (what: string) => new Problem('invalid_package', `${subject ?? 'a job'} ${what}`)
@@ -69,7 +69,7 @@ export function startReader(command: ReturnType<typeof readerCommand>, replyMs: 
       kill(new Error('a reader sent what is no message', { cause: error }))
     }
   })
-  // The end of the process tells more.
+  // The end of the process gives a better reason.
   channel.on('error', () => {})
   child.stderr?.on('error', () => {})
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -147,7 +147,7 @@ function unwrap(reply: Message): Message {
   return reply
 }
 
-/** The process of the service lives as long as a reader works, and no longer. */
+/** A working reader keeps the service's process alive; an idle one does not. */
 function refer(child: ChildProcess, channel: Socket, way: 'ref' | 'unref'): void {
   child[way]()
   channel[way]()
@@ -163,7 +163,7 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** What it holds in memory now; 0 where the system has no /proc. */
+/** Its present memory; 0 if the system has no /proc. */
 function residentBytes({ pid }: ChildProcess): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
@@ -172,10 +172,10 @@ function residentBytes({ pid }: ChildProcess): number {
   }
 }
 
-/** Signals that come from elsewhere: the kernel when memory runs out, a person, a supervisor. A package causes others. */
+/** Signals from outside: from the kernel when memory runs out, a person or a supervisor. A package causes other signals. */
 const FOREIGN = new Set<NodeJS.Signals>(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
 
-/** Nothing was wrong with the bytes, as far as is known. */
+/** As far as is known, the bytes were not at fault. */
 class EndedByOthers extends Error {
   override readonly name = 'EndedByOthers'
 }
@@ -189,7 +189,7 @@ function endedByOthers(cause: Error): Problem {
   )
 }
 
-/** Whether the same job on another reader may go well. */
+/** Whether the same job may succeed on another reader. */
 export function isEndedByOthers(error: unknown): boolean {
   return error instanceof Problem && error.cause instanceof EndedByOthers
 }

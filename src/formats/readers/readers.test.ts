@@ -1,4 +1,4 @@
-// The pool and the channel: what a reader may hold and send, and what becomes of those that do otherwise.
+// The pool and the channel: how much memory a reader may use, what it may send, and what happens to others.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { isProblem } from '../../domain/problem.ts'

@@ -4,18 +4,18 @@ import { isProblem } from '../../domain/problem.ts'
 import { createFrameReader, encodeFrame } from './frames.ts'
 import { CHANNEL, SAYS_OUT_OF_MEMORY, WINDOW, type Message, type Outgoing } from './messages.ts'
 
-/** What a handler has of the request that it answers. */
+/** A handler's access to the request that it answers. */
 export interface Job {
-  /** Sends a reply; waits while the service does not take what was sent before. */
+  /** Sends a reply; waits until the service has taken earlier replies. */
   send(reply: Outgoing): Promise<void>
   /** Waits until one more batch may be sent. @returns false when nobody wants it */
   mayContinue(): Promise<boolean>
   isStopped(): boolean
-  /** What the service says next to the job under way; null when nobody wants it any more. */
+  /** The next message of the service to the current job; null when the job was stopped. */
   hear(): Promise<Message | null>
 }
 
-/** What it throws is the answer: a Problem of `invalid_package` as it is, anything else as an error. */
+/** An exception becomes the answer: a Problem `invalid_package` unchanged, anything else as an error. */
 export type Handler = (request: never, job: Job) => Promise<void>
 /** By the kind of request. */
 export type Handlers = Readonly<Record<string, Handler>>
@@ -32,10 +32,10 @@ export function serveRequests(tables: readonly Handlers[]): void {
   let stopped = false
   let heard: Message | null = null
   let wake = () => {}
-  /** the request before: one at a time */
+  /** the previous request: only one runs at a time */
   let last = Promise.resolve()
 
-  // Without a service there is nobody to work for.
+  // The service is gone, so the reader ends.
   for (const event of ['end', 'error', 'close']) channel.on(event, () => process.exit())
   channel.on('data', (chunk) => {
     for (const message of frames.push(chunk as Buffer)) take(message as Message)
@@ -46,7 +46,7 @@ export function serveRequests(tables: readonly Handlers[]): void {
     else if (request.kind === 'stop') stopped = true
     else if (request.kind === 'told') heard = request
     else {
-      // Here, since `stop` may come with the request.
+      // Set here, because `stop` may arrive with the request.
       credit = WINDOW
       stopped = false
       heard = null
@@ -90,7 +90,7 @@ export function serveRequests(tables: readonly Handlers[]): void {
   }
 }
 
-/** Answers a request that came with others in the place of its own handler: what fails is a reply, as for one alone. */
+/** Answers one of several requests in a message: a failure becomes a reply, as for a single request. */
 export async function answerOne(job: Job, work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -1,4 +1,4 @@
-// Inside a reader: jobs of other rooms, which return what they found and may send some of it before.
+// Inside a reader: jobs of other rooms, which return a result and may send parts of it earlier.
 import { isProblem } from '../../domain/problem.ts'
 import type { Message } from './messages.ts'
 import type { Handler, Job } from './serve.ts'
@@ -7,19 +7,19 @@ import type { Handler, Job } from './serve.ts'
 export interface RemoteFile {
   readonly number: number
   append(piece: Uint8Array): Promise<void>
-  /** Ends the writing. @returns where the file is */
+  /** Ends the writing. @returns the path of the file */
   finish(): Promise<string>
-  /** The service removes it, after everything that was sent before was looked at. */
+  /** The service removes the file, after the caller has processed everything that was sent before. */
   remove(): Promise<void>
 }
 
 export interface JobSession {
-  /** Sends what was found so far; waits while the service has much to look at. @throws when nobody wants more */
+  /** Sends a part of the result; waits while the service has enough to process. @throws when nobody wants more */
   send(value: unknown): Promise<void>
   createFile(): RemoteFile
 }
 
-/** @returns what the caller gets; it may throw a Problem that refuses the bytes, as `REFUSALS` lists them */
+/** @returns the caller's result; may throw a Problem that refuses the bytes, with a code of `REFUSALS` */
 export type Work<Argument> = (argument: Argument, session: JobSession) => Promise<unknown>
 
 export interface JobRequest extends Message {
@@ -38,7 +38,7 @@ export type JobReply =
   | { kind: 'refused'; code: Refusal; detail: string; reason: string | null }
   | { kind: 'stopped' }
 
-/** What is wrong with bytes of others; any other Problem is an error of the job. */
+/** Codes for faults of the bytes; any other Problem is an error of the job. */
 export const REFUSALS = ['invalid_package', 'upstream_error'] as const
 export type Refusal = (typeof REFUSALS)[number]
 
@@ -48,7 +48,7 @@ export interface Told extends Message {
   path: string
 }
 
-/** @param load is called when there is the first such job: a reader of packages needs no OpenPGP */
+/** @param load is called for the first job of this kind: a reader of packages, for example, needs no OpenPGP */
 export function handlerOf<Argument>(load: () => Promise<Work<Argument>>): Handler {
   return async ({ argument }: JobRequest, job) => {
     const reply = (message: JobReply) => job.send(message)
@@ -62,7 +62,7 @@ export function handlerOf<Argument>(load: () => Promise<Work<Argument>>): Handle
   }
 }
 
-/** @throws the error itself, when it is no refusal */
+/** @throws the error itself if it is not a refusal */
 function refusalOf(error: unknown): JobReply {
   const code = isProblem(error) ? REFUSALS.find((one) => one === error.code) : undefined
   if (!isProblem(error) || !code) throw error
@@ -95,7 +95,7 @@ function createSession(job: Job): JobSession {
       return {
         number,
         async append(piece) {
-          // A decoder may use the memory of a piece again for the next one.
+          // A decoder may reuse the memory of a piece for the next one.
           pieces.push(Buffer.from(piece))
           size += piece.length
           if (size >= PIECE_BYTES) await write()

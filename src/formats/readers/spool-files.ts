@@ -1,4 +1,4 @@
-// The files that a job in a reader needs: written here, bounded, and gone when the job is.
+// The files that a job in a reader needs: written by the service, bounded, and removed with the job.
 import { open, rm, type FileHandle } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Problem } from '../../domain/problem.ts'
@@ -6,7 +6,7 @@ import { Problem } from '../../domain/problem.ts'
 /** Files by the numbers that the reader gave them. */
 export interface SpoolFiles {
   append(number: number, bytes: Uint8Array): Promise<void>
-  /** Ends the writing. @returns where the file is */
+  /** Ends the writing. @returns the path of the file */
   finish(number: number): Promise<string>
   /** of a finished file */
   path(number: number): string
@@ -14,12 +14,12 @@ export interface SpoolFiles {
   removeAll(): Promise<void>
 }
 
-/** What a file costs at least. */
+/** Each file counts as at least this many bytes. */
 const LEAST_BYTES = 4096
 
 /**
  * @param newPath names a file below the staging directory, which readers may read
- * @param mostBytes of the files that exist at the same time
+ * @param mostBytes total of the files that exist at the same time
  */
 export function createSpoolFiles(newPath: () => string, mostBytes: number): SpoolFiles {
   const files = new Map<number, { path: string; bytes: number; handle: FileHandle | null }>()

@@ -1,4 +1,4 @@
-// A reader that hostile bytes have taken over tries what it must not do (THREATS.md, "Readers").
+// A reader that hostile bytes have taken over tries forbidden things (THREATS.md, "Readers").
 import { execFileSync } from 'node:child_process'
 import {
   existsSync,

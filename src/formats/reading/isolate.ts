@@ -1,4 +1,4 @@
-// Formats that work in readers, so that no package holds the event loop, the memory or the rights of the service.
+// Formats that work in readers, so that no package blocks the event loop or uses the memory or rights of the service.
 import type { PackageFacts } from '../../domain/package.ts'
 import { notePacked } from '../../domain/packed-facts.ts'
 import { nextTurn } from '../../kernel/next-turn.ts'
@@ -14,13 +14,13 @@ import type { MembersArgument } from './members.ts'
 import { isEntry, isVerdict, type FactsReply, type Request } from './messages.ts'
 import { createReader } from './reader.ts'
 
-/** Longer lists of files are split in a turn of their own. */
+/** Longer lists of files are split in a separate turn of the event loop. */
 const SMALL_LINES = 64 * 1024
 
 export interface Isolation {
   pool: ReaderPool
   bring: Bring
-  /** apply where the caller gives none; asked for each package */
+  /** used if the caller gives none; called for each package */
   options(): ReadOptions
 }
 
@@ -68,7 +68,7 @@ export function isolate(format: PackageFormat, { pool, bring, options }: Isolati
 async function factsOf({ facts: json, files, lines }: FactsReply): Promise<PackageFacts> {
   const packed = { facts: utf8(json), files }
   const facts = JSON.parse(packed.facts) as PackageFacts
-  // The lines of a large package take as long again.
+  // Splitting the lines of a large package takes as long again.
   if (lines.byteLength > SMALL_LINES) await nextTurn()
   const text = utf8(lines)
   facts.files = text === '' ? [] : text.split('\n')

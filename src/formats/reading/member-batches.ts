@@ -1,4 +1,4 @@
-// The members of a package on their way out of a reader, in batches: pieces of content are mostly too small to send alone.
+// Sends the members of a package out of a reader in batches, because most pieces of content are too small to send alone.
 import type { JobSession } from '../readers/session.ts'
 import type { Member } from '../ecosystem.ts'
 
@@ -6,10 +6,10 @@ export type MemberEvent =
   /** `file` is the number of the file that has the content */
   | { kind: 'member'; name: string; sizeBytes: number; file: number | null }
   | { kind: 'content'; start: number; end: number }
-  /** what was not looked into, and why */
+  /** a file that was not examined, and why */
   | { kind: 'skip'; name: string; reason: string }
 
-/** Members and stretches of their content, in order. */
+/** Members and pieces of their content, in order. */
 export interface MemberBatch {
   events: MemberEvent[]
   bytes: Uint8Array
@@ -33,7 +33,7 @@ function isEvent(event: unknown, most: number): boolean {
 const BATCH_BYTES = 256 * 1024
 const BATCH_EVENTS = 256
 
-/** A member, perhaps in a file that the caller has already. */
+/** A member, perhaps in a file that the caller already has. */
 export interface SentMember extends Member {
   file?: number | null
 }
@@ -41,7 +41,7 @@ export interface SentMember extends Member {
 export interface MemberBatches {
   member(member: SentMember): Promise<void>
   skip(name: string, reason: string): Promise<void>
-  /** Sends what is left. */
+  /** Sends the rest. */
   flush(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// The members of a package as they come out of a reader: a caller may leave content and members unread.
+// The members of a package as a reader sends them: a caller may leave content and members unread.
 import { createReadStream } from 'node:fs'
 import type { SpoolFiles } from '../readers/spool-files.ts'
 import type { Member } from '../ecosystem.ts'
@@ -7,8 +7,8 @@ import type { MemberBatch, MemberEvent } from './member-batches.ts'
 const PIECE_BYTES = 256 * 1024
 
 /**
- * @param batches of a job that sends what `createMemberBatches` makes; ended with this
- * @param skip is told what the reader did not look into, in the order of the members
+ * @param batches from a job that uses `createMemberBatches`; ended with this loop
+ * @param skip is called for each file that the reader did not examine, in the order of the members
  */
 export async function* readMembers(
   batches: AsyncGenerator<MemberBatch, void, undefined>,
@@ -18,7 +18,7 @@ export async function* readMembers(
   let batch: MemberBatch = { events: [], bytes: new Uint8Array() }
   let at = 0
 
-  /** Loads the next batch where this one is consumed. @returns null at the end */
+  /** Loads the next batch when this one is consumed. @returns null at the end */
   async function peek(): Promise<MemberEvent | null> {
     while (at === batch.events.length) {
       const next = await batches.next()
@@ -32,7 +32,7 @@ export async function* readMembers(
   async function* sent(place: { isCurrent: boolean }): AsyncGenerator<Uint8Array> {
     while (place.isCurrent) {
       const event = await peek()
-      // Asked before, answered after the next member began.
+      // The next member may have begun while `peek` waited.
       if (event?.kind !== 'content' || !isStillCurrent(place)) return
       at++
       yield batch.bytes.subarray(event.start, event.end)
@@ -43,7 +43,7 @@ export async function* readMembers(
     for (let event = await peek(); event; event = await peek()) {
       at++
       if (event.kind === 'skip') skip(event.name, event.reason)
-      // Content that nobody took, of the member before.
+      // Skips unread content of the previous member.
       if (event.kind !== 'member') continue
       const { name, sizeBytes, file } = event
       const place = { isCurrent: true }
@@ -57,7 +57,7 @@ export async function* readMembers(
   }
 }
 
-/** The file is there until the next member is asked for. */
+/** The file exists until the next member is requested. */
 async function* readFile(path: string): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path, { highWaterMark: PIECE_BYTES })
   try {

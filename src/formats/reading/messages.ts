@@ -1,4 +1,4 @@
-// What the service and a reader send each other about packages. Replies are checked: hostile bytes may have made them.
+// The messages about packages between the service and a reader. Replies are checked, because hostile bytes may have made them.
 import type { Distribution } from '../../domain/package.ts'
 import type { Message } from '../readers/messages.ts'
 import type { ReadOptions } from '../ecosystem.ts'
@@ -6,7 +6,7 @@ import type { PackedPackage, SignatureVerdict } from '../intake-format.ts'
 
 export type Request =
   | { kind: 'read'; format: string; path: string; options: ReadOptions }
-  /** several packages one after the other: each has a reply of its own, in this order */
+  /** several packages one after the other: each gets its own reply, in this order */
   | { kind: 'read-each'; format: string; paths: readonly string[]; options: ReadOptions }
   | { kind: 'verify'; format: string; path: string; keys: readonly string[] }
   | { kind: 'entry'; format: string; pkg: PackedPackage; distribution: Distribution }

@@ -5,7 +5,7 @@ import { isEndedByOthers } from '../readers/process.ts'
 import { once, type ReaderPool } from '../readers/pool.ts'
 import { isFacts, type FactsReply, type Request } from './messages.ts'
 
-/** A reader reads such a package in a few milliseconds, so others may wait behind it. */
+/** A reader reads a package of this size in a few milliseconds, so others may wait for it. */
 const SMALL_BYTES = 256 * 1024
 /** Small packages in one request. */
 const TOGETHER = 8
@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 export function createReader(pool: ReaderPool, format: string) {
-  /** those of this turn */
+  /** packages of this turn of the event loop */
   let waiting: { options: ReadOptions; packages: Waiting[] } | null = null
 
   const readAlone = (path: string, options: ReadOptions): Promise<FactsReply> =>
@@ -32,7 +32,7 @@ export function createReader(pool: ReaderPool, format: string) {
         try {
           resolve(await lease.receive(isFacts))
         } catch (error) {
-          // One of them ended the reader: alone it fails, and no other. Or somebody else did.
+          // One of the packages ended the reader, or somebody else did: read alone, only the guilty package fails.
           if (lease.isDead() && (packages.length > 1 || isEndedByOthers(error))) resolve(readAlone(path, options))
           else reject(error)
         }
@@ -56,8 +56,8 @@ export function createReader(pool: ReaderPool, format: string) {
   return {
     readAlone,
     /**
-     * Small packages of one turn share requests: a reader then need not wait until the event loop hands it the next one.
-     * @param options the same for all of a turn
+     * Small packages of one turn share requests, so that a reader does not wait until the event loop sends it the next one.
+     * @param options the same for all packages of a turn
      */
     async readTogether(path: string, options: ReadOptions): Promise<FactsReply> {
       const { size = 0 } = (await statName(path)) ?? {}

@@ -1,4 +1,4 @@
-// Inside a reader: a file for what is read twice. The service writes it.
+// Inside a reader: a file for content that is read twice. The service writes it.
 import { open, type FileHandle } from 'node:fs/promises'
 import type { SpoolFile } from '../archive/spool.ts'
 import { fileSource } from '../archive/zip.ts'

@@ -1,4 +1,4 @@
-// What an rpm repository has beside its packages, which nothing reads yet: counted, so that people know what they miss.
+// Counts what an rpm repository has besides packages, which nothing reads yet, so that people know what they miss.
 import { decompress, detectCompression } from '../archive/compression.ts'
 import type { NotCarried } from '../../domain/not-carried.ts'
 import { isProblem } from '../../domain/problem.ts'
@@ -34,7 +34,7 @@ export async function besidePackages(
   return found
 }
 
-/** How often a text is in a document, perhaps compressed; null where that cannot be read. */
+/** How often a text occurs in a document, which may be compressed; null if it cannot be read. */
 async function occurrences(content: Uint8Array, token: string): Promise<number | null> {
   const once = (async function* () {
     yield content
@@ -45,7 +45,7 @@ async function occurrences(content: Uint8Array, token: string): Promise<number |
     for await (const piece of decompress(once, detectCompression(content), { maxOutputBytes: MOST_OPEN_BYTES })) {
       const text = rest + Buffer.from(piece).toString('latin1')
       for (let at = text.indexOf(token); at !== -1; at = text.indexOf(token, at + token.length)) count++
-      // Shorter than the text: what is counted is not in it.
+      // Shorter than `token`, so it contains nothing that was counted already.
       rest = text.slice(Math.max(0, text.length - token.length + 1))
     }
     return count

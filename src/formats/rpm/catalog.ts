@@ -17,7 +17,7 @@ import { parseRepomd } from './repomd.ts'
 import { createXmlReader } from './xml-reader.ts'
 
 const REPOMD = 'repodata/repomd.xml'
-/** Fedora's has 5 KB; one with an entry for each of many groups and zchunk files stays below 20 KB. */
+/** Fedora's has 5 KB; even with entries for many groups and zchunk files it stays below 20 KB. */
 const MOST_REPOMD_BYTES = 512 * 1024
 const MOST_SIGNATURE_BYTES = 64 * 1024
 /** Characters that are parsed between two turns of the event loop: 64 Ki take 2 ms. */
@@ -89,7 +89,7 @@ export const catalog: CatalogReader = {
 /** An XML document is parsed to find where its records end. */
 const parsed = (item: CatalogItem): CatalogRecord => ({ content: JSON.stringify(item), read: () => item })
 
-/** A metalink is fetched from another host than the mirror, so its digest reveals a mirror that is old or was changed. */
+/** A metalink comes from another host than the mirror, so its digest reveals a mirror that is outdated or was changed. */
 function checkExpected(content: Buffer, expected: RepositoryRequest['expected']): void {
   const fits = expected?.some(
     ({ sizeBytes, digest: { algorithm, hex } }) =>

@@ -9,7 +9,7 @@ export type Changelog = [author: string, time: number, text: string]
 /** As many as createrepo_c writes. */
 const KEPT = 10
 const MOST_ENTRIES = 100_000
-/** Of the entries kept, together. */
+/** Total characters of the kept entries. */
 const LONGEST_TEXTS = 1024 * 1024
 
 /** Oldest first. @throws Problem('invalid_package') for lists of different lengths */
@@ -19,7 +19,7 @@ export function readChangelogs(header: Header): Changelog[] {
   if (header.count(TAG.CHANGELOGNAME) !== count || header.count(TAG.CHANGELOGTEXT) !== count) {
     throw invalid('the rpm header has changelogs that do not agree with each other')
   }
-  // The header has the newest first.
+  // The header lists the newest first.
   const authors = header.textsBetween(TAG.CHANGELOGNAME, 0, KEPT)
   const texts = header.textsBetween(TAG.CHANGELOGTEXT, 0, KEPT)
   const characters = [...authors, ...texts].reduce((sum, text) => sum + text.length, 0)
@@ -32,8 +32,8 @@ export function readChangelogs(header: Header): Changelog[] {
 }
 
 /**
- * Clients sort by time, and rpmbuild gives all entries of a day the same. As in createrepo_c, equal times are made to
- * differ by a second. A time that goes back is kept.
+ * Clients sort by time, and rpmbuild gives all entries of a day the same time. As in createrepo_c, equal times are made to
+ * differ by a second. A time earlier than the previous one is kept.
  */
 function apart(entries: readonly Changelog[]): Changelog[] {
   let before = -1

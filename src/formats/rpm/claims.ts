@@ -1,4 +1,4 @@
-// What each published repomd.xml says of the files beside it, and whether it is signed by our key.
+// What each published repomd.xml states about the files beside it, and whether our key signed it.
 import { isProblem } from '../../domain/problem.ts'
 import type { Distribution } from '../../domain/package.ts'
 import type { IndexClaims, OwnSignatures } from '../format.ts'
@@ -26,7 +26,7 @@ async function claimsOf(
   const listed = repomd ? listedIn(repomd.toString(), arch) : []
   return {
     roots: [
-      // A signature that does not fit says that one of the two is damaged, not which.
+      // A signature that does not match shows that one of the two files is damaged, not which one.
       { path, fault: !repomd ? 'missing' : fits && listed ? null : 'wrong_content' },
       { path: `${path}.asc`, fault: signature ? null : 'missing' },
       { path: `${path}.key`, fault: !key ? 'missing' : isOurs ? null : 'wrong_content' },
@@ -35,7 +35,7 @@ async function claimsOf(
   }
 }
 
-/** @returns null for a text that is no repomd.xml */
+/** @returns null for a text that is not a repomd.xml */
 function listedIn(text: string, arch: string): IndexClaims['listed'] | null {
   try {
     return parseRepomd(text, 'repomd.xml').flatMap(({ type, path, sizeBytes, digest }) => {

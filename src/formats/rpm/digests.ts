@@ -1,4 +1,4 @@
-// Verifies the digests of header and payload that an rpm carries.
+// Verifies the digests of header and payload in an rpm.
 import { createHash, type Hash } from 'node:crypto'
 import { invalid } from '../archive/limits.ts'
 import type { Header } from './header.ts'
@@ -35,9 +35,9 @@ export function verifyHeaderDigests(signature: Header, header: Header): void {
 export interface PayloadDigests {
   compressed(piece: Uint8Array): void
   plain(piece: Uint8Array): void
-  /** Once all of it has passed compressed. @throws Problem('invalid_package') where a digest or the size is another than stated */
+  /** After all compressed bytes. @throws Problem('invalid_package') if a digest or the size differs from the stated one */
   verifyCompressed(): void
-  /** Once all of it has passed plain. @throws Problem('invalid_package') alike */
+  /** After all plain bytes. @throws as `verifyCompressed` */
   verifyPlain(): void
 }
 

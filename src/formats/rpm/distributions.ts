@@ -1,4 +1,4 @@
-// The rpm distributions: those offered by default, and the presets that a deployment may name. Data, not code.
+// The rpm distributions: those offered by default, and the presets that a deployment may choose. Data, not code.
 import type { Distribution } from '../../domain/package.ts'
 
 function distribution(
@@ -52,6 +52,6 @@ export const presets: readonly Distribution[] = [
   distribution('fedora44', 'fedora:44', 'Fedora', '44', 'dnf', 'Fedora Linux 44'),
   distribution('amazonlinux2023', 'amazonlinux:2023', 'Amazon Linux', '2023', 'dnf', 'Amazon Linux 2023'),
   distribution('opensuse-leap-16.0', 'opensuse/leap:16.0', 'openSUSE Leap', '16.0', 'zypper', 'openSUSE Leap 16.0'),
-  // Scanners know service packs only: with `sles:15` they find nothing.
+  // Scanners know only service packs: for `sles:15` they find nothing.
   distribution('sles15', 'sles:15.7', 'SLES', '15.7', 'zypper', 'SUSE Linux Enterprise Server 15 SP7'),
 ]

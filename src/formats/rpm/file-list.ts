@@ -10,8 +10,8 @@ export interface FileList {
 }
 
 /**
- * Characters of all paths. Facts of a package with 120,000 paths of 260 characters were 32 MB of JSON, of which the embedded
- * database took 280 MB. Shorter lists stay as earlier builds read them.
+ * Characters of all paths. Facts of a package with 120,000 paths of 260 characters were 32 MB of JSON, for which the
+ * embedded database took 280 MB. Shorter lists stay as earlier builds read them.
  */
 const LONG = 64 * 1024
 
@@ -28,7 +28,7 @@ export function packFileList(files: readonly RpmFile[]): FileList {
   }
 }
 
-/** Stores each directory once, because they make up most of a list of files. */
+/** Stores each directory once, because directories make up most of a list of files. */
 function inDirectories(files: readonly RpmFile[]): FileList {
   const indexes = new Map<string, number>()
   const packed = files.map(({ path, kind }): FileList['files'][number] => {

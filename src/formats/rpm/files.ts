@@ -15,7 +15,7 @@ export interface RpmFile {
   mode: number
 }
 
-// Directories, of which rpm lists those a package owns, are as many again.
+// rpm also lists the directories that a package owns, which may be as many again.
 const MOST_ENTRIES = 2 * MOST_FILES
 const GHOST = 1 << 6
 const KIND_BITS = 0o170000
@@ -41,7 +41,7 @@ export function readFiles(header: Header): RpmFile[] {
 export const isRegular = (mode: number): boolean => (mode & KIND_BITS) === REGULAR
 
 /**
- * How many bytes each file has in a payload of stripped entries; hard links have theirs at the last name only
+ * How many bytes each file has in a payload of stripped entries. Of hard links, only the last name has bytes
  * (https://rpm.org/docs/4.20.x/manual/format_payload.html).
  */
 export function createStrippedSizes(
@@ -72,14 +72,14 @@ function sizesAndLinks(header: Header, files: readonly RpmFile[]) {
   return { sizes, inodes, lastOfInode }
 }
 
-// One test for each path, of which there may be half a million. Most surrogates are halves of a pair.
+// One test for each of perhaps half a million paths. Most surrogates it finds are halves of valid pairs.
 const SUSPECT = /[\u0000-\u001f\ufffe\uffff\ud800-\udfff]|\.\./
 
-/** A path as rpm installs it. @throws Problem('invalid_package') for what would leave the root */
+/** A path as rpm installs it. @throws Problem('invalid_package') for a path that would leave the root */
 export function checkPath(path: string): string {
   if (!SUSPECT.test(path)) return path
   if (path.includes('\n')) throw invalid('the package has a line feed in a file name')
-  // Without the character, the name would be another file's.
+  // Dropping the character would give another file's name.
   if (!isXmlText(path)) throw invalid('the package has a control character in a file name')
   if (path.split('/').includes('..')) throw invalid('the package has a file name that leads out of its directory')
   return path

@@ -20,7 +20,7 @@ const INDEX_BYTES = 16
 const MAGIC = Buffer.from([0x8e, 0xad, 0xe8, 0x01, 0, 0, 0, 0])
 /** Bytes of one item, which is also its alignment; texts have none of their own. */
 const WIDTHS: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 1, 9: 1 }
-// rpm's own bound of the index.
+// rpm's own limit of the index.
 const MOST_ENTRIES = 65_535
 const FIRST_TAG = 100
 
@@ -35,14 +35,14 @@ export interface HeaderEntry {
 
 /** A checked header. Values are decoded when read. */
 export interface Header {
-  /** all of it, from the magic to the end of the data */
+  /** the whole header, from the magic to the end of the data */
   readonly bytes: Buffer
   /** in the order of the index, without the region */
   readonly entries: readonly HeaderEntry[]
   has(tag: number): boolean
-  /** A text, or the first of several (the untranslated one); null where the tag is missing. */
+  /** A text, or the first of several (the untranslated one); null if the tag is missing. */
   text(tag: number): string | null
-  /** @param most items that are believed; beyond it the header is refused */
+  /** @param most items that are accepted; with more the header is refused */
   texts(tag: number, most: number): string[]
   number(tag: number): number | null
   numbers(tag: number, most: number): number[]
@@ -53,7 +53,7 @@ export interface Header {
   textsBetween(tag: number, from: number, to: number): string[]
 }
 
-/** How long the header is in all. @throws Problem('invalid_package') */
+/** Total length of the header. @throws Problem('invalid_package') */
 export function headerLength(intro: Uint8Array, mostBytes: number): number {
   const bytes = Buffer.from(intro.buffer, intro.byteOffset, intro.byteLength)
   if (bytes.length < INTRO_BYTES || !bytes.subarray(0, 8).equals(MAGIC)) throw invalid('the package has no rpm header')
@@ -65,8 +65,8 @@ export function headerLength(intro: Uint8Array, mostBytes: number): number {
 
 /**
  * Checks the index as rpm does: types, alignment, entries that neither overlap nor leave the data.
- * @param region tag of the region, which must cover everything where `whole` is true: what lies outside is signed by
- *   nobody and digested by nobody
+ * @param region tag of the region, which must cover everything if `whole` is true: no signature and no digest covers the
+ *   bytes outside
  * @throws Problem('invalid_package')
  */
 export function parseHeader(bytes: Buffer, region: number, whole: boolean): Header {
@@ -185,7 +185,7 @@ function numberAt(bytes: Buffer, { type, start }: HeaderEntry, index: number): n
   }
 }
 
-/** Behind the last NUL of so many texts; beyond `limit` where there are fewer. */
+/** The offset after the last NUL of `count` texts; beyond `limit` if there are fewer. */
 function endOfTexts(bytes: Buffer, start: number, count: number, limit: number): number {
   let left = count
   let at = start
@@ -202,13 +202,13 @@ const tooMany = () => invalid('the rpm header has too many items in a list')
 // Far above any real description.
 const LONGEST_TEXT = 1024 * 1024
 
-/** UTF-8, or what old packages hold: Latin-1. */
+/** UTF-8 or, in old packages, Latin-1. */
 function decode(bytes: Buffer): string {
   if (bytes.length > LONGEST_TEXT) throw tooLong()
   return isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
 }
 
-/** Texts that each end in NUL. Decoded together where all are UTF-8, which is ten times as fast for long lists. */
+/** Texts that each end in NUL. If all are UTF-8, they are decoded at once, which is ten times as fast for long lists. */
 function decodeAll(bytes: Buffer): string[] {
   const whole = isUtf8(bytes)
   // Latin-1 keeps every byte, so that each text can be decoded again.

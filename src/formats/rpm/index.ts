@@ -16,12 +16,12 @@ import { isSignedWhole, verifySignature } from './verify.ts'
 import { versions } from './versions.ts'
 
 /**
- * What dnf and zypper make of `$basearch`, where that is not the architecture of the packages. `$arch` is no way out: an ARMv7
+ * The value of `$basearch` in dnf and zypper, if it is not the architecture of the packages. `$arch` does not help: an ARMv7
  * with NEON is `armv7hnl` there (libdnf, hy-util.cpp).
  */
 const BASE_ARCHITECTURES: Readonly<Record<string, string>> = { i686: 'i386', armv7hl: 'armhfp' }
 
-/** dnf installs a package with a modularity label only where modules.yaml names it, or with `module_hotfixes=1`. */
+/** dnf installs a package with a modularity label only if modules.yaml names it, or with `module_hotfixes=1`. */
 const MODULES = 'modules are not carried, and dnf refuses such a package without them'
 /** zypper knows no modules. */
 const hasModules = ({ packageManager }: Distribution) => packageManager !== 'zypper'
@@ -46,7 +46,7 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   },
   repoFormat: 'rpm',
   neutralArchs: ['noarch'],
-  // As dnf's base architecture i386 is the set of all (libdnf, hy-util.cpp), and rpm's rpmrc.in: buildarch_compat.
+  // dnf's base architecture i386 includes all of these (libdnf, hy-util.cpp); see also buildarch_compat in rpm's rpmrc.in.
   olderArchs: { i686: ['i586', 'i486', 'i386'] },
   distributions,
   presets,
@@ -79,7 +79,7 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
     return `the package has the rpm format version ${rpmFormat}, which needs rpm 4.14; ${fullName} takes versions up to ${packageFormatMajor}`
   },
 
-  // Who builds modules has the word in the release; the file decides.
+  // Builders of modules put the word into the release; the file itself decides later.
   refusalListed: ({ version }, distribution) =>
     /-[^-]*\.module[+_][^-]*$/.test(version) && hasModules(distribution)
       ? `the package is of a module, as its release says; ${MODULES}`
@@ -99,7 +99,7 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   }),
   serving: {
     listener: 'rpm',
-    // With the keys of import sources that signed packages: clients check each package.
+    // Includes the keys of import sources that signed packages, because clients check each package.
     key: { prefix: '/repos/gpg.key', path: 'keys/packages.key', roots: ['keys/packages.key'] },
     tree: { prefix: '/repos/', path: 'rpm', roots: ['rpm', '.generations/rpm'] },
     immutablePackages: true,

@@ -19,8 +19,8 @@ function readList(document: string): string[] {
 }
 
 /**
- * The digests of repomd.xml, the newest one and those that mirrors may still have, and its addresses. Addresses of other
- * protocols than http and https are left out.
+ * The addresses of repomd.xml, and its digests: the newest one, and older ones that mirrors may still have. Only http and
+ * https addresses are used.
  */
 function readMetalink(document: string): MirrorList {
   const urls: { base: string; preference: number }[] = []

@@ -8,7 +8,7 @@ import { REGION, TAG } from './tags.ts'
 export interface RpmLayout {
   signature: Header
   header: Header
-  /** offsets in the file: of the main header, and of the payload behind it */
+  /** offsets in the file: of the main header, and of the payload after it */
   headerStart: number
   payloadStart: number
   sizeBytes: number
@@ -18,10 +18,10 @@ export const LEAD_BYTES = 96
 /** first bytes of the lead */
 export const LEAD_MAGIC = Buffer.from([0xed, 0xab, 0xee, 0xdb])
 
-// Signatures of single files make the largest known; rpm itself stops at 64 MB and 256 MB.
+// The largest known ones have signatures of single files; rpm itself stops at 64 MB and 256 MB.
 const MOST_SIGNATURE_BYTES = 32 * 1024 ** 2
 const MOST_HEADER_BYTES = 64 * 1024 ** 2
-/** Installed by rpm 4.14 and later (https://rpm.org/roadmap); seen with 4.18. */
+/** rpm 4.14 and later install this format (https://rpm.org/roadmap); seen with 4.18. */
 export const NEWEST_FORMAT = 6
 
 /**
@@ -46,13 +46,13 @@ export async function readRpmLayout(path: string): Promise<RpmLayout> {
   }
 }
 
-/** The headers at the beginning of a file's content, of which no more is read. @throws Problem('invalid_package') */
+/** The headers at the beginning of a file's content. Reads nothing after them. @throws Problem('invalid_package') */
 export async function readRpmHeaders(
   content: AsyncIterable<Uint8Array>,
 ): Promise<Pick<RpmLayout, 'signature' | 'header'>> {
   const pieces: AsyncIterator<Uint8Array, unknown> = content[Symbol.asyncIterator]()
   let bytes = Buffer.alloc(0)
-  /** The first so many bytes. */
+  /** The first `length` bytes. */
   async function upTo(length: number): Promise<Buffer> {
     const more = [bytes]
     for (let have = bytes.length; have < length;) {
@@ -93,7 +93,7 @@ function checkLead(lead: Buffer): void {
   if (kind !== 0 || signatureKind !== 5) throw invalid('the rpm package has a lead that cannot be read')
 }
 
-/** Of the package: 4, or 6 for what rpm 6 builds unless told otherwise. */
+/** The format of the package: 4, or 6, the default of rpm 6. */
 export function formatOf(header: Header): number {
   return header.number(TAG.RPMFORMAT) ?? 4
 }

@@ -15,8 +15,8 @@ import { TAG } from './tags.ts'
 const MOST_ENTRIES = 2 * MOST_FILES
 
 /**
- * Every regular file of the payload, under its path without leading slash. When the loop ends by itself, all of
- * it was decompressed and had the digests that the package states.
+ * Every regular file of the payload, under its path without leading slash. When the loop ends by itself, the whole payload
+ * was decompressed and matched the digests that the package states.
  * @throws Problem('invalid_package'), also for an entry that the header does not name
  */
 export async function* payloadFiles(
@@ -51,7 +51,7 @@ export async function* payloadFiles(
   digests.verifyPlain()
 }
 
-/** `./usr/x`, `usr/x` and `/usr/x` are one file. */
+/** `./usr/x`, `usr/x` and `/usr/x` are the same file. */
 function rooted(name: string): string {
   return name.replace(/^(?:\.(?=\/|$))?\/*/, '/')
 }
@@ -66,7 +66,7 @@ async function* passing(
   }
 }
 
-/** As rpm chooses, by the header; gzip may also be plain, and xz and lzma are interchangeable. */
+/** From the header, as in rpm; the payload may be uncompressed in place of gzip, and xz and lzma are interchangeable. */
 async function compressionOf(header: Header, head: AsyncIterable<Uint8Array>): Promise<Compression> {
   const format = header.text(TAG.PAYLOADFORMAT) ?? 'cpio'
   if (format !== 'cpio') throw invalid('the rpm payload is no cpio archive')

@@ -73,7 +73,7 @@ export function createPrimaryHandler(document: string, found: (item: CatalogItem
   let kind: DependencyKind | null = null
 
   function openInPackage(one: Package, name: string, attributes: ReadonlyMap<string, string>): void {
-    // Most elements by far.
+    // By far the most elements are these.
     if (name === 'rpm:entry') {
       if (kind) addDependency(one, kind, attributes)
       return
@@ -120,7 +120,7 @@ export function createPrimaryHandler(document: string, found: (item: CatalogItem
   }
 }
 
-/** Below the element of the package. */
+/** The path below the element of the package. */
 const placeOf = (path: readonly string[]): string => path.slice(2).join('/')
 
 function emptyPackage(): Package {

@@ -34,7 +34,7 @@ export interface RpmRecord extends FileList {
   installedBytes: number
   /** of the payload, uncompressed */
   archiveBytes: number
-  /** where the main header lies in the file */
+  /** offsets of the main header in the file */
   headerStart: number
   headerEnd: number
   dependencies: Dependencies
@@ -42,11 +42,11 @@ export interface RpmRecord extends FileList {
   /** names of the scripts it has: `post`, `triggers` … */
   scriptlets: string[]
   modularityLabel: string | null
-  /** version of the package format where it is newer than 4 */
+  /** version of the package format, if newer than 4 */
   rpmFormat?: number
 }
 
-// File systems take 255 bytes; temporary names need the rest.
+// File systems accept 255 bytes; temporary names need the rest.
 const LONGEST_FILENAME = 220
 const LINES = [
   ['summary', TAG.SUMMARY],
@@ -65,7 +65,7 @@ export async function readRpm(path: string, options: ReadOptions = {}): Promise<
   const layout = await readRpmLayout(path)
   const files = readFiles(layout.header)
   const facts = describe(layout, files)
-  // Reading to the end is what verifies it; whether the content is good is for scanners.
+  // Reading to the end verifies the payload; scanners judge its content.
   for await (const _ of payloadFiles(path, layout, files, options));
   return facts
 }
@@ -91,7 +91,7 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
 function describe(layout: RpmLayout, files: readonly RpmFile[]): PackageFacts<RpmRecord> {
   const { header, signature } = layout
   const name = required(header, TAG.NAME, 'name')
-  // What rpmbuild lets pass, without the characters of macros.
+  // The characters that rpmbuild accepts, without those of macros.
   if (!/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/.test(name))
     throw invalid(`the rpm header has the name ${quote(name)}; letters, digits and . _ + - are allowed`)
   const version = required(header, TAG.VERSION, 'version')
@@ -171,7 +171,7 @@ function required(header: Header, tag: number, what: string): string {
   return value
 }
 
-/** `name-version-release.src.rpm`; the version only where it is not the binary's. */
+/** Parses `name-version-release.src.rpm`; `version` is set only if it differs from the binary's. */
 export function parseSource(sourceRpm: string, own: string): { name: string; version: string | null } | null {
   const parts = /^([^/]+)-([^-/]+-[^-/]+)\.(?:no)?src\.rpm$/.exec(sourceRpm)
   const [, name, version] = parts ?? []

@@ -7,7 +7,7 @@ import { parseRichDependency, type Clause } from './rich-dependencies.ts'
 import { TAG } from './tags.ts'
 import { isXmlText } from './xml.ts'
 
-/** Name, flags (RPMSENSE bits) and `[epoch:]version[-release]`, empty where none is given. */
+/** Name, flags (RPMSENSE bits) and `[epoch:]version[-release]`, empty if none is given. */
 export type RpmDependency = [name: string, flags: number, version: string]
 
 export const DEPENDENCY_KINDS = [
@@ -42,7 +42,7 @@ const OPERATORS: Readonly<Record<number, ComparisonOperator>> = {
   [SENSE.GREATER | SENSE.EQUAL]: '>=',
   [SENSE.GREATER]: '>',
 }
-/** Qualifiers of `Requires(…)`, by flag; `interp` and the finders' flags say only where a dependency came from. */
+/** Qualifiers of `Requires(…)`, by flag; `interp` and the finders' flags only show where a dependency came from. */
 const QUALIFIERS: readonly [flag: number, word: string][] = [
   [1 << 7, 'pretrans'],
   [1 << 9, 'pre'],
@@ -54,7 +54,7 @@ const QUALIFIERS: readonly [flag: number, word: string][] = [
 const MISSING_OK = 1 << 19
 export const PRE_FLAGS = (1 << 6) | (1 << 9) | (1 << 10)
 
-/** Of one dependency; a boolean one may hold many. */
+/** Of one dependency; a boolean one may contain many names. */
 const LONGEST_NAME = 65_536
 export const MOST_RICH = 1024
 export const MOST_RICH_CHARACTERS = 256 * 1024
@@ -103,7 +103,7 @@ const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, text) 
 const isOneLine = (text: string): boolean => isXmlText(text) && !/[\r\n]/.test(text)
 export const isRich = (name: string): boolean => name.startsWith('(')
 
-/** Everything but provides, without features of rpm. @throws Problem('invalid_package') for a rich dependency it cannot read */
+/** All kinds except provides, without features of rpm. @throws Problem('invalid_package') for an unreadable rich dependency */
 export function requirementsOf(dependencies: Dependencies): Requirement[] {
   const order = ['requires', 'recommends', 'suggests', 'supplements', 'enhances', 'conflicts', 'obsoletes'] as const
   return order.flatMap((kind) =>
@@ -113,7 +113,7 @@ export function requirementsOf(dependencies: Dependencies): Requirement[] {
   )
 }
 
-/** The provides; one without an exact version offers any version. */
+/** The provides; a provide without an exact version offers any version. */
 export function providesOf(dependencies: Dependencies): Capability[] {
   return (dependencies.provides ?? []).map(([name, flags, version]) =>
     (flags & COMPARISON) === SENSE.EQUAL && version !== '' ? { name, version } : { name },
@@ -125,7 +125,7 @@ export function isPrimaryFile(path: string): boolean {
   return path.startsWith('/etc/') || path.includes('bin/') || path === '/usr/lib/sendmail'
 }
 
-/** Null where the flags hold no comparison. */
+/** Null if the flags contain no comparison. */
 export function operatorOf(flags: number): ComparisonOperator | null {
   return OPERATORS[flags & COMPARISON] ?? null
 }

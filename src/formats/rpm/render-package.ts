@@ -120,8 +120,8 @@ function dependencyElement([name, flags, bound]: RpmDependency, isRequire: boole
 }
 
 /**
- * What createrepo_c leaves out: features of rpm, what the package provides or has as a primary file itself, what is
- * said twice running of one name, and all but the highest of the C library's symbol versions.
+ * Omits what createrepo_c omits: features of rpm, requirements that the package itself meets by a provide or a primary file,
+ * consecutive repetitions, and all but the highest of the C library's symbol versions.
  */
 function neededRequires(requires: readonly RpmDependency[], facts: Pkg['facts']): RpmDependency[] {
   const provided = new Set((facts.record.dependencies.provides ?? []).map(keyOf))
@@ -143,7 +143,7 @@ function neededRequires(requires: readonly RpmDependency[], facts: Pkg['facts'])
   return libc ? [...needed, libc] : needed
 }
 
-/** `libc.so.6(GLIBC_2.34)(64bit)`: what stands in the first brackets, by the number in it; then any text, then none. */
+/** Compares the text in the first brackets of `libc.so.6(GLIBC_2.34)(64bit)`: by its number, then other text, then none. */
 function compareSymbolVersions(a: string, b: string): number {
   const [one, two] = [a, b].map((name) => /\(([^)]*)\)/.exec(name)?.[1])
   const rank = (text: string | undefined) => (text === undefined ? 0 : text === '' ? 1 : /[0-9]/.test(text) ? 3 : 2)

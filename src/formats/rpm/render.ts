@@ -11,19 +11,19 @@ import { escapeXml } from './xml.ts'
 export const PACKAGES = 'Packages'
 export const REPODATA = 'repodata'
 
-/** The digest in the path keeps files of one name and different bytes apart. */
+/** The digest in the path separates files with the same name and different bytes. */
 export function packagePath({ filename, sha256 }: { filename: string; sha256: string }): string {
   return `${sha256.slice(0, 2)}/${sha256.slice(2, 18)}/${filename}`
 }
 
 /**
- * Where a digest-named repodata file stays after a flip: dnf and zypper want it in `repodata/` itself (librepo creates no
- * deeper directories), which belongs to the live generation alone.
+ * Where a digest-named repodata file is found after a flip: dnf and zypper request it in `repodata/` itself (librepo creates
+ * no deeper directories), but that directory has only files of the live generation.
  */
 export function ofEarlierGeneration(path: string): Substitute | null {
   const [, directory, digest, kind] = /^(.*\/repodata\/)([0-9a-f]{64})(-\w+\.xml\.gz)$/.exec(path) ?? []
   if (digest === undefined) return null
-  // Background indexes are linked there by the digest alone.
+  // Background indexes are linked there under the digest alone.
   return { path: `${directory}by-hash/SHA256/${digest}${kind === '-updateinfo.xml.gz' ? '' : kind}`, gunzip: false }
 }
 
@@ -67,7 +67,7 @@ async function renderRepodata(input: IndexInput, arch: string): Promise<IndexFil
     files.push({ path: `${directory}/${name}`, content: gz.parts, byHash: name })
     data.push(renderData(key, `${REPODATA}/${name}`, gz, plain.sizeBytes, date))
   }
-  // Made in the background and linked by the publisher.
+  // Background indexes already exist; the publisher links them.
   for (const background of input.backgroundIndexes.filter(isUpdateinfo)) {
     if (!background.path.startsWith(`${directory}/`)) continue
     const href = background.path.slice(`${arch}/`.length)
@@ -97,7 +97,7 @@ function renderRepomd(distribution: Distribution, revision: number, data: readon
 }
 
 /**
- * Without `open-checksum`, which would take a digest of the whole text at every publish; dnf and zypper verify the
+ * Without `open-checksum`, which would need a digest of the whole text at every publish; dnf and zypper verify the
  * compressed file.
  */
 function renderData(

@@ -1,11 +1,11 @@
-// Boolean dependencies, `(a >= 1 or b)`: parsed, and turned into clauses that each need one of their names. Pure.
+// Parses boolean dependencies, `(a >= 1 or b)`, into clauses; each clause needs one of its relations. Pure.
 import { invalid } from '../archive/limits.ts'
 import type { ComparisonOperator, Relation } from '../../domain/package.ts'
 import type { Term } from '../installation-rules.ts'
 
 /** Any one of the relations satisfies it. */
 export interface Clause {
-  /** false where a condition decides whether it counts at all */
+  /** false if a condition decides whether it counts at all */
   strong: boolean
   anyOf: Relation[]
 }
@@ -13,7 +13,7 @@ export interface Clause {
 type Operator = Exclude<Term, Relation>['operator']
 
 const OPERATORS: readonly string[] = ['and', 'or', 'with', 'without', 'if', 'unless'] satisfies Operator[]
-/** Those that may stand between more than two terms. */
+/** Operators that may join more than two terms. */
 const CHAINED: readonly string[] = ['and', 'or', 'with'] satisfies Operator[]
 const COMPARISONS: Readonly<Record<string, ComparisonOperator>> = {
   '<': '<',
@@ -27,12 +27,12 @@ const COMPARISONS: Readonly<Record<string, ComparisonOperator>> = {
 }
 const DEEPEST = 32
 const LONGEST = 16 * 1024
-// What one dependency may grow to: `(a and b) or (c and d) or …` doubles with each pair.
+// Limit of one dependency's clauses: `(a and b) or (c and d) or …` doubles them with each pair.
 const MOST_RELATIONS = 128
 
 /**
  * https://rpm.org/docs/4.20.x/manual/boolean_dependencies.html
- * @throws Problem('invalid_package') for what rpm would not parse
+ * @throws Problem('invalid_package') for a dependency that rpm would not parse
  */
 export function parseRichDependency(text: string): Clause[] {
   return clausesOf(parseTerm(text))
@@ -116,7 +116,7 @@ function createParser(text: string): { group(depth: number): Term; end(): void }
   }
 }
 
-/** Conjunctive normal form: all clauses must hold. What a condition governs becomes weak. */
+/** Conjunctive normal form: all clauses must hold. Clauses under a condition become weak. */
 function clausesOf(term: Term): Clause[] {
   if (!('operator' in term)) return [{ strong: true, anyOf: [term] }]
   const parts = term.terms.map(clausesOf)
@@ -130,12 +130,12 @@ function clausesOf(term: Term): Clause[] {
       return parts[0]!
     case 'if':
     case 'unless':
-      // The second term is the condition, the third what holds otherwise.
+      // The second term is the condition, the third is the `else` term.
       return [...parts[0]!, ...(parts[2] ?? [])].map((clause) => ({ ...clause, strong: false }))
   }
 }
 
-/** One clause of each part in every combination; where that would be too many, a weak one of everything. */
+/** One clause for every combination of the parts' clauses; if these are too many, a single weak one of everything. */
 function alternatives(parts: readonly Clause[][]): Clause[] {
   const singles = parts.filter((part) => part.length === 1).flat()
   const others = parts.filter((part) => part.length > 1)

@@ -2,7 +2,7 @@
 import { TYPE, type Header } from './header.ts'
 import { TAG } from './tags.ts'
 
-/** A script is its text; one without text may be an interpreter alone (`%post -p /sbin/ldconfig`). */
+/** Tags of a script's text and of its interpreter; a script may have only an interpreter (`%post -p /sbin/ldconfig`). */
 const SCRIPTS: readonly { name: string; script: number; program?: number }[] = [
   { name: 'pretrans', script: TAG.PRETRANS, program: TAG.PRETRANSPROG },
   { name: 'pre', script: TAG.PREIN, program: TAG.PREINPROG },
@@ -24,13 +24,13 @@ export function scriptletNames(header: Header): string[] {
   )
 }
 
-/** Each script that has a text; several triggers are one file. */
+/** Each script with a text; several triggers make one file. */
 export function* scripts(header: Header): Generator<{ name: string; content: Uint8Array }> {
   for (const { name, script } of SCRIPTS) {
     const entry = header.entries.find(({ tag }) => tag === script)
     if (!entry) continue
     const bytes = header.bytes.subarray(entry.start, entry.end - 1)
-    // Line feeds replace NUL, after which a reader of text would stop.
+    // Line feeds replace NUL, at which a reader of text would stop.
     const content = entry.type === TYPE.STRING_ARRAY ? Buffer.from(bytes.map((byte) => byte || 0x0a)) : bytes
     yield { name, content }
   }

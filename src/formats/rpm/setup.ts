@@ -1,4 +1,4 @@
-// What dnf and zypper need to use a distribution: a .repo file, and a script that installs it.
+// The set-up of dnf and zypper for a distribution: a .repo file, and a script that installs it.
 import type { ClientSetup, SetupInput } from '../serving.ts'
 
 /** One file serves both: zypper reads `autorefresh` and `type`, dnf ignores them. */

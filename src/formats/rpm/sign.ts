@@ -8,7 +8,7 @@ import { aligned, formatOf, LEAD_BYTES, readRpmLayout, type RpmLayout } from './
 import { parseSignaturePacket } from './signature-packet.ts'
 import { REGION, SIGNATURE_TAG } from './tags.ts'
 
-/** Other signatures, and the space that rpmbuild reserves for one. */
+/** Tags of older signatures, and of the space that rpmbuild reserves for one. */
 const REPLACED: readonly number[] = [
   SIGNATURE_TAG.DSA,
   SIGNATURE_TAG.RSA,
@@ -25,8 +25,8 @@ const RSA_ALGORITHMS = [1, 3]
 
 /**
  * Writes a copy of `path` to `to`, which must not exist; the caller flushes it. The signature is over the main header,
- * which states the payload's digest. Headers of rpm before 4.14 state none: clients take such a package only with a
- * second signature, over header and payload (https://rpm.org/docs/4.20.x/manual/signatures_digests.html).
+ * which states the payload's digest. Headers of rpm before 4.14 do not state it: clients accept such a package only with
+ * a second signature, over header and payload (https://rpm.org/docs/4.20.x/manual/signatures_digests.html).
  * @throws Problem('invalid_package')
  */
 export async function signRpm(path: string, to: string, signers: Signers, at: Date): Promise<void> {
@@ -49,7 +49,7 @@ async function makeSignatures(path: string, { header, headerStart }: RpmLayout, 
   const isRsa = RSA_ALGORITHMS.includes(parseSignaturePacket(overHeader)?.keyAlgorithm ?? 0)
   const entry = (tag: number, packet: Uint8Array) => ({ tag, type: BIN, count: packet.length, data: packet })
   const made: NewEntry[] = [entry(isRsa ? SIGNATURE_TAG.RSA : SIGNATURE_TAG.DSA, overHeader)]
-  // rpm 6 reads the list of signatures of its own format, and rpm 4.14 to 4.20 the other (rpmsign(1), `--rpmv4`).
+  // rpm 6 reads the list of signatures of its own format, rpm 4.14 to 4.20 the older tags (rpmsign(1), `--rpmv4`).
   if (formatOf(header) >= 6) {
     const text = Buffer.from(`${overHeader.toString('base64')}\0`)
     made.push({ tag: SIGNATURE_TAG.OPENPGP, type: STRING_ARRAY, count: 1, data: text })
@@ -65,7 +65,7 @@ interface NewEntry extends Pick<HeaderEntry, 'tag' | 'type' | 'count'> {
   data: Uint8Array
 }
 
-/** The signature header with our signatures; ended by zeros where the main header must begin at a multiple of 8. */
+/** The signature header with our signatures, padded with zeros because the main header begins at a multiple of 8. */
 function renderSignatureHeader(old: Header, signatures: readonly NewEntry[]): Buffer {
   const kept = old.entries
     .filter((entry) => !REPLACED.includes(entry.tag))

@@ -1,7 +1,7 @@
-// OpenPGP signature packets as rpm headers carry them, versions 3 and 4: who signed, how, and what was signed. Verifies nothing.
+// OpenPGP signature packets in rpm headers, versions 3 and 4: who signed, how, and what was signed. Verifies nothing.
 //
-// openpgp.js 6.3 leaves signatures of version 3 unparsed, which CentOS, Oracle and Red Hat still make, and loading it is a third of what a
-// reader needs to start (100 ms).
+// Not openpgp.js 6.3: it does not parse signatures of version 3, which CentOS, Oracle and Red Hat still make, and loading it
+// takes a third of a reader's start (100 ms).
 
 export interface SignaturePacket {
   version: 3 | 4
@@ -11,9 +11,9 @@ export interface SignaturePacket {
   hashAlgorithm: number
   /** seconds since 1970 */
   createdAt: number | null
-  /** what is hashed behind the content */
+  /** bytes that are hashed after the content */
   trailer: Buffer
-  /** first two bytes of the hash, to tell quickly that it is another */
+  /** first two bytes of the hash, to detect a mismatch quickly */
   hashStart: Buffer
   /** the algorithm's own integers, or fixed-length bytes for Ed25519 */
   values: Buffer
@@ -30,20 +30,20 @@ export const KEY_ALGORITHMS: Readonly<Record<number, string>> = {
   28: 'Ed448',
 }
 
-/** Null for what is no signature over binary content, or of another version. */
+/** Null for bytes that are not a signature over binary content, and for other versions. */
 export function parseSignaturePacket(bytes: Buffer): SignaturePacket | null {
   try {
     const body = packetBody(bytes)
     // Rpm 4.14 signed V3 packets too, and CentOS, Oracle and Red Hat still do.
     return body?.[0] === 3 ? parseV3(body) : body?.[0] === 4 ? parseV4(body) : null
   } catch (error) {
-    // Reads behind the end.
+    // The packet is truncated.
     if (error instanceof RangeError) return null
     throw error
   }
 }
 
-/** Multiprecision integers without leading zeros (RFC 9580, section 3.2). Null where they do not fill the bytes. */
+/** Multiprecision integers without leading zeros (RFC 9580, section 3.2). Null if they do not fill the bytes. */
 export function parseIntegers(bytes: Buffer, count: number): Buffer[] | null {
   const found: Buffer[] = []
   let at = 0

@@ -1,13 +1,13 @@
-// OpenPGP signatures inside an rpm: who claims to have signed what, not whether it is true.
+// OpenPGP signatures inside an rpm: who claims to have signed what, without verification.
 import type { EmbeddedSignature } from '../../domain/package.ts'
 import type { Header } from './header.ts'
 import { KEY_ALGORITHMS, parseSignaturePacket, type SignaturePacket } from './signature-packet.ts'
 import { SIGNATURE_TAG } from './tags.ts'
 
 export interface FoundSignature {
-  /** what was signed: the main header, or the main header and the payload behind it */
+  /** what was signed: the main header, or the main header and the payload after it */
   over: 'header' | 'header and payload'
-  /** null where it cannot be read */
+  /** null if it cannot be read */
   packet: SignaturePacket | null
 }
 
@@ -19,7 +19,7 @@ const TAGS = [
   [SIGNATURE_TAG.GPG, 'header and payload'],
 ] as const
 
-/** Those over the header first. */
+/** Signatures over the header first. */
 export function findSignatures(signature: Header): FoundSignature[] {
   const found: FoundSignature[] = []
   for (const text of signature.texts(SIGNATURE_TAG.OPENPGP, MOST_OPENPGP)) {

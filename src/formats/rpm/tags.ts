@@ -85,7 +85,7 @@ export const TAG = {
   RPMFORMAT: 5114,
 } as const
 
-/** Tags of the signature header: another numbering in part. */
+/** Tags of the signature header; some have other numbers than in the main header. */
 export const SIGNATURE_TAG = {
   DSA: 267,
   RSA: 268,

@@ -1,4 +1,4 @@
-// Advisories and what is offered against them: which are told, with which packages, and as what XML.
+// Which advisories updateinfo lists, with which packages, and in what XML.
 import { describe, expect, it } from 'vitest'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import type { OfferedFile } from '../format.ts'

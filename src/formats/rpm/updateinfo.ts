@@ -1,4 +1,4 @@
-// `updateinfo.xml`: which packages offered here mend which advisories, as dnf and zypper read it. Pure: knows neither feeds nor tables.
+// `updateinfo.xml` for dnf and zypper: which offered packages fix which advisories. Pure: knows neither feeds nor tables.
 import type { Advisory } from '../../domain/advisory.ts'
 import type { Severity } from '../../domain/finding.ts'
 import type { BackgroundIndex, UpdateAdvisory, OfferedFile } from '../format.ts'
@@ -11,9 +11,9 @@ export interface Fix {
 }
 
 /**
- * The advisories that something offered mends, each with the lowest offered version of every package that does: clients
- * compare it with what they have, and one that already has a later one does not get it. Withdrawn advisories and those
- * of modular packages are left out. In a fixed order, whatever the order of what is given.
+ * The advisories that offered packages fix, each with the lowest offered version of every package that fixes it: clients
+ * compare that version with the installed one, and ignore it if theirs is later. Withdrawn advisories and those of modular
+ * packages are left out. The order does not depend on the order of the input.
  */
 export function fixesOf(known: readonly UpdateAdvisory[], offered: readonly OfferedFile[]): Fix[] {
   const byName = new Map<string, OfferedFile[]>()
@@ -35,7 +35,7 @@ export function fixesOf(known: readonly UpdateAdvisory[], offered: readonly Offe
   return fixes.sort((a, b) => compareText(a.advisory.id, b.advisory.id))
 }
 
-/** Of each architecture the first that is no older; `offered` is in ascending order. */
+/** For each architecture the first version that is not older; `offered` is in ascending order. */
 function lowestFrom(fixed: string, offered: readonly OfferedFile[]): OfferedFile[] {
   const found = new Map<string, OfferedFile>()
   for (const one of offered) {
@@ -53,7 +53,7 @@ const SEVERITIES: Readonly<Partial<Record<Severity, string>>> = {
   Low: 'Low',
 }
 
-/** https://github.com/openSUSE/libsolv/blob/master/ext/repo_updateinfoxml.c is what both clients read it with. */
+/** https://github.com/openSUSE/libsolv/blob/master/ext/repo_updateinfoxml.c: both clients read the file with this code. */
 export function renderUpdateinfo(fixes: readonly Fix[], codename: string): string {
   const updates = fixes.map(({ advisory, packages }) => renderUpdate(advisory, packages, codename))
   return `<?xml version="1.0" encoding="UTF-8"?>\n<updates>\n${updates.join('')}</updates>\n`
@@ -105,7 +105,7 @@ function renderPackage({ facts, filename }: OfferedFile): string {
   return `      <package ${written.join(' ')}><filename>${escapeXml(filename)}</filename></package>`
 }
 
-/** By its digest, like the other files of repodata: clients that hold an older index find theirs. */
+/** Named by its digest, like the other files of repodata, so that clients with an older index find their file. */
 export function updateinfoPath(sha256: string, arch: string): string {
   return `${arch}/repodata/${sha256}-updateinfo.xml.gz`
 }

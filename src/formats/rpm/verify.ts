@@ -11,7 +11,7 @@ import { findSignatures, type FoundSignature } from './signatures.ts'
 export type Verification =
   /** one of the keys signed everything in the file */
   | { outcome: 'verified'; keyId: string }
-  /** signed, but by none of the keys, or in a way that current clients refuse (SHA-1, DSA, RSA below 2048 bits) */
+  /** signed by none of the keys, or in a way that current clients refuse (SHA-1, DSA, RSA below 2048 bits) */
   | { outcome: 'unknown_key'; keyId: string | null }
   /** a known key's signature is over other bytes, or the file contradicts its own digests */
   | { outcome: 'invalid'; keyId: string | null }
@@ -21,8 +21,8 @@ export type Verification =
 const ACCEPTED_HASHES: readonly number[] = [8, 9, 10, 11]
 
 /**
- * One wrong signature by a known key makes the file invalid; otherwise one good one is enough. As in rpm, expired keys
- * count and revoked ones do not.
+ * One wrong signature by a known key makes the file invalid; otherwise one good signature is enough. As in rpm, expired keys
+ * are accepted and revoked ones are not.
  * @param keys ASCII-armored public keys, one or several in each
  */
 export async function verifySignature(path: string, keys: readonly string[]): Promise<Verification> {
@@ -46,14 +46,14 @@ export async function isSignedWhole(content: AsyncIterable<Uint8Array>): Promise
   return signaturesOfAll(await readRpmHeaders(content)).length > 0
 }
 
-/** The signatures that say something of the payload too. */
+/** The signatures that cover the payload too. */
 function signaturesOfAll({ signature, header }: Pick<RpmLayout, 'signature' | 'header'>): FoundSignature[] {
   return findSignatures(signature).filter(({ over }) => over === 'header and payload' || coversPayload(header))
 }
 
 /** A key that cannot be parsed must not prevent the use of the others. */
 async function readable(keys: readonly string[]): Promise<Key[]> {
-  // Loaded when it is needed: a third of what a reader needs to start (100 ms).
+  // Loaded only when needed: it takes a third of a reader's start (100 ms).
   const { readKeys } = await import('openpgp')
   const found = await Promise.all(keys.map((armoredKeys) => readKeys({ armoredKeys }).catch(() => [])))
   return found.flat()
@@ -87,7 +87,7 @@ async function usableKey(known: readonly Key[], packet: SignaturePacket): Promis
   for (const key of known) {
     const part = key.getKeys().find(isSought)
     if (!part) continue
-    // Without a date: a key may be exported with a self-signature newer than the package.
+    // Checked without a date, because a key may be exported with a self-signature newer than the package.
     const signing = await key.getSigningKey(part.getKeyID(), null).catch(() => null)
     const { algorithm, publicParams } = part.keyPacket as unknown as { algorithm: number; publicParams: PublicParams }
     if (signing && kindOf(algorithm) === kindOf(packet.keyAlgorithm)) return publicKeyOf(algorithm, publicParams)
@@ -103,7 +103,7 @@ const ECDSA = 19
 const EDDSA = 22
 const ED25519 = 27
 
-/** RFC 9580, section 5.5.5, by the names openpgp.js gives the parts */
+/** RFC 9580, section 5.5.5, with openpgp.js's names of the parts */
 interface PublicParams {
   n?: Uint8Array
   e?: Uint8Array
@@ -154,7 +154,7 @@ async function isGood(
   return verifier.update(packet.trailer).verify({ key, dsaEncoding: 'ieee-p1363' }, value)
 }
 
-/** In the form node:crypto takes: fixed lengths instead of integers. */
+/** In the form that node:crypto accepts: fixed lengths instead of integers. */
 function signatureValue(packet: SignaturePacket, key: KeyObject): Buffer | null {
   if (packet.keyAlgorithm === ED25519) return packet.values.length === 64 ? packet.values : null
   const isRsa = key.asymmetricKeyType === 'rsa'

@@ -3,7 +3,7 @@ import type { VersionScheme } from '../ecosystem.ts'
 import { holds } from '../dependencies.ts'
 
 export interface Evr {
-  /** decimal digits; empty where none is given, which counts as 0 */
+  /** decimal digits; empty if none is given, which counts as 0 */
   epoch: string
   version: string
   release: string
@@ -31,7 +31,7 @@ export const versions: VersionScheme = {
     )
   },
 
-  /** An offer without version is any version; a release counts only where both sides give one. */
+  /** An offer without a version counts as any version; a release counts only if both sides give one. */
   meets(offered, op, wanted) {
     if (offered === null) return true
     const left = parseEvr(offered)
@@ -42,7 +42,7 @@ export const versions: VersionScheme = {
   },
 }
 
-/** Whether a version, or a release, is one that rpmbuild lets pass. */
+/** Whether rpmbuild accepts the text as a version or a release. */
 export function isPart(text: string): boolean {
   return PART.test(text)
 }
@@ -64,8 +64,8 @@ function compareEpochs(a: Evr, b: Evr): number {
 }
 
 /**
- * Stretches of digits and of letters in turn, separators only dividing them: `~` sorts before the end, the end before
- * `^`, then letters, then numbers (https://rpm.org/docs/4.20.x/man/rpm-version.7).
+ * Compares runs of digits and of letters in turn; separators only divide them. `~` sorts before the end, the end before `^`,
+ * then letters, then numbers (https://rpm.org/docs/4.20.x/man/rpm-version.7).
  */
 export function compareParts(a: string, b: string): number {
   const left = tokens(a)

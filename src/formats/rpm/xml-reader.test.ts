@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { within } from '../../../test/within.ts'
 import { createXmlReader } from './xml-reader.ts'
 
-/** Events as text, texts joined. */
+/** Events as text, with consecutive texts joined. */
 function read(document: string, pieceLength = document.length): string {
   const events: string[] = []
   const reader = createXmlReader('the document', {

@@ -1,5 +1,5 @@
-// Reads XML 1.0 piece by piece: elements, attributes and text. No document type, and no entities but the five of XML itself.
-// The bounds are ours: the parser has none.
+// Reads XML 1.0 piece by piece: elements, attributes and text. No document type, and only the five entities of XML itself.
+// The bounds are checked here, because the parser has none.
 import { SaxesParser } from 'saxes'
 import { refused } from '../catalog.ts'
 
@@ -11,13 +11,13 @@ export interface XmlHandler {
 }
 
 export interface XmlReader {
-  /** @throws Problem('upstream_error') for what is not well-formed, or uses what is not read */
+  /** @throws Problem('upstream_error') for text that is not well-formed or uses unsupported features */
   write(text: string): void
   /** @throws Problem('upstream_error') when the document is not complete */
   end(): void
 }
 
-/** Of one tag, text, comment or instruction, which the parser keeps whole. A boolean dependency of rpm is one attribute of up to 16 KiB. */
+/** Of one tag, text, comment or instruction: the parser buffers each. A boolean dependency is one attribute of up to 16 KiB. */
 const LONGEST_TOKEN = 256 * 1024
 const DEEPEST = 16
 
@@ -25,7 +25,7 @@ const DEEPEST = 16
 export function createXmlReader(document: string, handler: XmlHandler): XmlReader {
   const parser = new SaxesParser({ xmlns: false, position: false, defaultXMLVersion: '1.0', forceXMLVersion: true })
   let depth = 0
-  /** where the last token ended, and what was read; the parser's position holds only while it reads */
+  /** the end of the last token, and the characters read; the parser's position is valid only while it reads */
   let reached = 0
   let written = 0
   const fail = (what: string) => refused('malformed', `${document} ${what}`)
@@ -33,7 +33,7 @@ export function createXmlReader(document: string, handler: XmlHandler): XmlReade
   const requireUtf8 = (encoding = 'UTF-8') => {
     if (!/^(?:utf-8|us-ascii)$/i.test(encoding)) throw fail('is not encoded in UTF-8')
   }
-  // Six handlers, no more: with eight, V8 makes a dictionary of the parser, which then takes four times as long.
+  // No more than six handlers: with eight, V8 turns the parser object into a dictionary, which takes four times as long.
   parser.on('error', ({ message }) => {
     throw fail(`cannot be read as XML: ${message.slice(0, 160)}`)
   })

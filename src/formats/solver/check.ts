@@ -1,11 +1,11 @@
-// Answers for many items: one search serves all, and an installation that was found answers for everything in it.
+// Answers for many items: one search serves all, and each installation it finds answers for all items in it.
 import type { Constraints } from './constraints.ts'
 import { createSearch, type Answer, type Search } from './search.ts'
 
 export interface Budget {
   /** for one item */
   conflicts: number
-  /** for all items together; what is left afterwards is undecided */
+  /** for all items; the remaining items are then undecided */
   totalConflicts: number
 }
 
@@ -29,7 +29,7 @@ export function checkItems(constraints: Constraints, asked: readonly number[], b
   let left = budget.totalConflicts
   const { starts } = constraints.needs.memberOf
   const isNeeded = (item: number) => starts[item]! < starts[item + 1]!
-  // Installations of what nothing needs hold most of the rest.
+  // Items that nothing needs come first: their installations contain most of the others.
   for (const item of [...asked.filter((one) => !isNeeded(one)), ...asked.filter(isNeeded)]) {
     if (possible[item]) {
       answers.set(item, 'possible')

@@ -1,4 +1,4 @@
-// What a search works on: items that need one of a set of items, and items that exclude sets of items. Integers only.
+// The input of a search: items that need one of a set of items, and items that exclude sets of items. Integers only.
 
 /** Lists of integers by index, one after another: the list of `i` is `values[starts[i]]` up to `values[starts[i + 1]]`. */
 export interface Lists {
@@ -6,7 +6,7 @@ export interface Lists {
   values: Int32Array
 }
 
-/** One kind of constraint: owners refer to sets, sets have members. Sets are shared by all owners that state the same. */
+/** One kind of constraint: owners refer to sets, sets have members. All owners with an equal set share it. */
 export interface Rules {
   /** item -> its sets, in the order of preference */
   sets: Lists
@@ -20,11 +20,11 @@ export interface Rules {
 
 /**
  * Choosing no item at all satisfies every constraint, so the question is always whether a given item can be chosen.
- * An item is a package, or an auxiliary that stands for a part of a boolean dependency.
+ * An item is a package, or an auxiliary that represents part of a boolean dependency.
  */
 export interface Constraints {
   items: number
-  /** a chosen item needs one member of each of these sets; itself counts */
+  /** a chosen item needs one member of each of these sets; the item itself counts */
   needs: Rules
   /** a chosen item excludes all other members of these sets */
   bans: Rules

@@ -1,4 +1,4 @@
-// Why an item cannot be chosen: a smallest set of constraints, none of which can be left out, from the item outwards.
+// Why an item cannot be chosen: a minimal set of constraints, none of which can be left out, in order from the item outwards.
 import { createConstraintsBuilder, type Constraints } from './constraints.ts'
 import { createSearch, type Cause, type Search } from './search.ts'
 import { append } from '../../kernel/append.ts'
@@ -11,7 +11,7 @@ const CONFLICTS = 20_000
 export function explain(constraints: Constraints, search: Search, item: number): Cause[] {
   const found = outwards(constraints, search.causes(item), item)
   if (found.length > MOST_MINIMIZED) return found
-  // The farthest ones first: what remains is then the shortest way from the item.
+  // Tries to remove the farthest ones first, so that the shortest path from the item remains.
   let kept = found
   for (const one of [...found].reverse()) {
     if (!kept.includes(one)) continue
@@ -56,7 +56,7 @@ function refuted(constraints: Constraints, causes: readonly Cause[], item: numbe
   return new Set(search.causes(asked).map(({ kind, set }) => (kind === 'need' ? needCauses : banCauses)[set]!))
 }
 
-/** Breadth first from the item: what it needs comes before what that needs. */
+/** Breadth first from the item: its own causes come before the causes of the items it needs. */
 function outwards(constraints: Constraints, causes: readonly Cause[], item: number): Cause[] {
   const byOwner = new Map<number, Cause[]>()
   for (const cause of causes) {
@@ -70,7 +70,7 @@ function outwards(constraints: Constraints, causes: readonly Cause[], item: numb
       if (cause.kind === 'need') for (const member of membersOf(constraints, cause.set)) reached.add(member)
     }
   }
-  // A package that excludes another one may itself be reached only through what comes later.
+  // A package that excludes another one may be reachable only through later causes.
   return ordered.length === causes.length ? ordered : [...ordered, ...causes.filter((one) => !ordered.includes(one))]
 }
 

@@ -1,22 +1,22 @@
-// Learned clauses with two watched literals each, and what each was derived from.
+// Learned clauses with two watched literals each, and their derivations.
 import { append } from '../../kernel/append.ts'
 
-/** A literal: twice the item, plus 1 where the clause has it negated. */
+/** A literal is twice the item, plus 1 if it is negated. */
 export interface Learned {
   /**
-   * @param literals those watched come first
+   * @param literals the watched ones first
    * @param derivation groups of four integers, which `derivation` returns
    */
   add(literals: readonly number[], derivation: readonly number[]): number
   /**
-   * After an item got its value.
-   * @param assign called for a literal that is left alone in its clause
-   * @returns a clause none of whose literals holds; -1 without one
+   * To be called after an item got its value.
+   * @param assign called for the last literal of a clause that can still be true
+   * @returns a clause whose literals are all false; -1 without one
    */
   propagate(item: number, value: Int8Array, assign: (item: number, isTrue: boolean, clause: number) => void): number
   each(clause: number, visit: (item: number) => void): void
   derivation(clause: number): Int32Array
-  /** clauses that take part in the search */
+  /** number of clauses in the search */
   count(): number
   /** Takes all clauses out of the search. Their derivations stay. */
   forget(): void

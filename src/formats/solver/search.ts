@@ -1,10 +1,10 @@
-// Decides whether an item can be chosen: conflict-driven clause learning, with choices only where a chosen item needs one.
+// Decides whether an item can be chosen: conflict-driven clause learning that decides only where a chosen item needs a member.
 import type { Constraints } from './constraints.ts'
 import { createLearned } from './learned.ts'
 
 export type Answer = 'possible' | 'impossible' | 'undecided'
 
-/** Why an item has its value, or what a conflict is made of. */
+/** Why an item has its value, or part of a conflict. */
 export type Cause =
   /** `owner` needs a member of the set, and all others are excluded */
   | { kind: 'need'; owner: number; set: number }
@@ -12,9 +12,9 @@ export type Cause =
   | { kind: 'ban'; owner: number; set: number; member: number }
 
 export interface Search {
-  /** @param mostConflicts the budget: after so many conflicts the answer is `undecided` */
+  /** @param mostConflicts the budget: after this many conflicts the answer is `undecided` */
   solve(item: number, mostConflicts: number): Answer
-  /** Conflicts that the last `solve` met. */
+  /** Number of conflicts in the last `solve`. */
   conflicts(): number
   /** After `possible`: the chosen items, the asked one among them. Valid until the next `solve`. */
   chosen(): Int32Array
@@ -30,17 +30,17 @@ const NONE = 0
 const NEED = 1
 const BAN = 2
 const LEARNED = 3
-/** In derivations only: the value that an item has for good. */
+/** Only in derivations: the permanent value of an item. */
 const FIXED = 4
 
-/** Learned clauses are dropped between two questions when there are more. */
+/** With more learned clauses than this, all are dropped between two questions. */
 const MOST_LEARNED = 30_000
 
 /**
- * What was learned for one item serves all later ones. Memory is linear in the constraints.
+ * Clauses learned for one item serve all later ones. Memory is linear in the constraints.
  *
- * Not one variable for each clause in watch lists, but counters for each set (members that are not excluded, members that
- * are chosen, owners that are chosen), because thousands of packages share one set such as `libc6 (>= 2.14)`.
+ * Constraints have no watch lists but counters for each set (members that are not excluded, chosen members, chosen owners),
+ * because thousands of packages share one set such as `libc6 (>= 2.14)`.
  */
 export function createSearch({ items, needs, bans }: Constraints): Search {
   const value = new Int8Array(items)
@@ -52,7 +52,7 @@ export function createSearch({ items, needs, bans }: Constraints): Search {
   const trail = new Int32Array(items)
   let trailLength = 0
   let propagated = 0
-  /** where on the trail the search for unmet needs continues */
+  /** position on the trail where the search for unmet needs continues */
   let scanned = 0
   const levelStarts: number[] = []
   const levelScans: number[] = []
@@ -125,7 +125,7 @@ export function createSearch({ items, needs, bans }: Constraints): Search {
     return false
   }
 
-  /** @returns false at a conflict, which `conflict` then holds */
+  /** @returns false at a conflict, which is then in `conflict` */
   function propagate(): boolean {
     while (propagated < trailLength) {
       const item = trail[propagated++]!
@@ -185,7 +185,7 @@ export function createSearch({ items, needs, bans }: Constraints): Search {
     return true
   }
 
-  /** Chooses the one member that is left. */
+  /** Chooses the last remaining member. */
   function chooseLast(set: number, owner: number): boolean {
     if (open[set] === 0) return conflictIs(NEED, owner, set, 0)
     for (let j = needs.members.starts[set]!, last = needs.members.starts[set + 1]!; j < last; j++) {
@@ -204,7 +204,7 @@ export function createSearch({ items, needs, bans }: Constraints): Search {
     return failed === -1 || conflictIs(LEARNED, failed, 0, 0)
   }
 
-  /** Calls `visit` for the items of a clause, that of the reason's own item included. */
+  /** Calls `visit` for the items of a clause, including the item that the clause is the reason of. */
   function eachOf(kind: number, owner: number, set: number, member: number, visit: (item: number) => void): void {
     if (kind === LEARNED) {
       learned.each(owner, visit)
@@ -218,7 +218,7 @@ export function createSearch({ items, needs, bans }: Constraints): Search {
   }
 
   /**
-   * Learns the clause of the first unique implication point, goes back and asserts it.
+   * Learns the clause of the first unique implication point, backtracks and asserts it.
    * https://www.cs.princeton.edu/~zkincaid/courses/fall18/readings/SATHandbook-CDCL.pdf, section 4.4
    */
   function learn(): void {
@@ -263,7 +263,7 @@ export function createSearch({ items, needs, bans }: Constraints): Search {
     assign(item, isTrue ? TRUE : FALSE, LEARNED, clause, 0, 0)
   }
 
-  /** The first set that a chosen item needs and none of whose members is chosen; -1 without one. */
+  /** The first set that a chosen item needs and that has no chosen member; -1 without one. */
   function unmetNeed(): number {
     for (; scanned < trailLength; scanned++) {
       const item = trail[scanned]!

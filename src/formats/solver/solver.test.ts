@@ -6,7 +6,7 @@ import { createConstraintsBuilder, type Constraints } from './constraints.ts'
 import { explain } from './explain.ts'
 import type { Cause } from './search.ts'
 
-/** Items with lists of the sets that they need, and lists of what they exclude. */
+/** Items with lists of the sets that they need, and lists of the items that they exclude. */
 type Problem = { needs: number[][][]; bans: number[][] }
 
 function build({ needs, bans }: Problem): Constraints {
