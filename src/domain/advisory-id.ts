@@ -1,6 +1,6 @@
 // What the id of an advisory looks like. Also used in the browser.
 
-/** Ids of advisories as people type or paste them. Some packages are called go-md2man and suse-release, so a digit must follow. */
+/** Ids of advisories as people type or paste them. Packages are called go-md2man and suse-release, so a digit must follow. */
 const ADVISORY =
   /^((debian-|ubuntu-|alpine-)?cve-|ghsa-|(dsa|dla|dtsa|usn|lsn|rhsa|elsa|alsa|rlsa|cesa|(open)?suse-su|fedora|fedora-epel|pysec|go|rustsec|mal|osv)-\d)/i
 

@@ -24,7 +24,7 @@ export interface TestResult {
 export interface Notifier {
   /** one per channel, so that a slow receiver delays no other channel */
   outboxes: readonly Outbox[]
-  /** Both tests send once and at once, even on a disabled channel. @throws Problem('validation_error') naming the missing setting */
+  /** Both tests send one message at once, even if disabled. @throws Problem('validation_error') naming the missing setting */
   testWebhook(by: string): Promise<TestResult>
   testMail(by: string): Promise<TestResult>
   /** Mails the link to set a new password. Never throws: failures are logged, without the token. @param minutes how long the link is valid */
