@@ -1,4 +1,4 @@
-// The signed note that stands for the removed beginning of the audit chain.
+// The signed note that replaces the removed beginning of the audit chain.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifMissing } from '../kernel/files.ts'

@@ -113,7 +113,7 @@ export const resultsOf = (verdicts: readonly Verdict[]): Record<string, Pipeline
   Object.fromEntries(verdicts.map(({ check, result }) => [check, result]))
 const isUnjudged = ({ check, result }: Verdict) => isUnscanned({ [check]: result })
 
-/** What the policy says of one check alone. */
+/** The policy's verdict on a single check. */
 export function verdictOf(policy: Policy, seen: Seen, isArriving: boolean): Verdict {
   const { check, message, detail, coverage } = seen
   const name = check === 'cve_scan' ? 'cve' : check

@@ -124,7 +124,7 @@ export const isHost: TextCheck = (value) => {
 const MAILBOX =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/
 
-/** An address alone, without a name before it. */
+/** Only an address, without a name before it. */
 export const isMailbox = (value: string) => value.length <= 254 && MAILBOX.test(value)
 
 export const isMailAddress: TextCheck = (value) => {

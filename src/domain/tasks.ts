@@ -70,7 +70,7 @@ export interface TaskContext {
   line(message: string, data?: Json): void
   /** Queues a task that follows from this one. @returns its id */
   enqueue(request: Omit<TaskRequest, 'createdBy' | 'requestId'>): Promise<number>
-  /** Aborts on cancellation (with `TaskCancelled`), on shutdown, and when another process takes over; the work throws its reason. */
+  /** Aborts on cancellation (`TaskCancelled`), on shutdown, and when another process takes over; the work throws its reason. */
   signal: AbortSignal
 }
 

@@ -59,6 +59,6 @@ export interface Ecosystem<Rec = unknown> {
   read(path: string, options?: ReadOptions): Promise<PackageFacts<Rec>>
   /** Every regular file inside, control files and scripts too, for scanners. Bounded, and throws, as `read` does. */
   members(path: string, options?: ReadOptions): AsyncIterable<Member>
-  /** the name clients download, made from facts alone */
+  /** the file name that clients download, made only from facts */
   filename(facts: PackageFacts<Rec>): string
 }

@@ -1,4 +1,4 @@
-// Import groups: packages that were imported together under a name, listed and deleted together.
+// Import groups: packages that were imported under one group name, and are listed and deleted as a group.
 import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'

@@ -241,7 +241,7 @@ const ended = (entry: CatalogRow, { status, message }: IntakeResult): ImportedPa
 })
 
 function failed(entry: CatalogRow, error: unknown, codename = ''): ImportedPackage {
-  // Somebody else brought the same package meanwhile.
+  // The same package arrived in another way meanwhile.
   if (isProblem(error, 'already_exists')) return alreadyThere(entry, error.extra['status'] as PackageStatus, codename)
   const { code, detail } = failureOf(error)
   return { ...about(entry), status: 'error', record_status: null, code, detail }

@@ -1,4 +1,4 @@
-// Accepts many packages of one request or task: a bounded number at the same time, published together.
+// Accepts many packages of one request or task: a bounded number at the same time, with shared publishes.
 import type { GateResult } from '../gate/gate.ts'
 import { createGathering } from '../kernel/gathering.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'

@@ -169,7 +169,7 @@ export function createIntake(deps: IntakeDeps): Intake {
   }
 
   const acceptAll = createAcceptAll({
-    // Nobody waits for packages that are published together with many others.
+    // Nobody waits for packages that share a publish with many others.
     enter: (source, meta, company) => enter(source, meta, company, () => () => {}),
     publish: (entered) =>
       publishRecords(

@@ -15,7 +15,7 @@ export interface Reception {
   receive(source: Source): Promise<Arrival>
 }
 
-/** @param path where the file goes; it may exist after a failure */
+/** @param path of the new file, which may exist after a failure */
 export function createReception(registry: FormatRegistry, path: string, maxBytes: number): Reception {
   let codename: string | null = null
   let offered: Placed | null = null

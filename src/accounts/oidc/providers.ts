@@ -11,7 +11,7 @@ import { requestFailure, type GuardedFetch } from './guarded-fetch.ts'
 const KEPT_MS = 3_600_000
 const MOST_KEPT = 200
 const TIMEOUT_SECONDS = 10
-/** Keys are fetched again when a token names an unknown key, at most once in the first time, and at the age of the second. */
+/** Keys are fetched again at this age, and when a token names an unknown key, at most once per cooldown. */
 const KEYS_COOLDOWN_MS = 30_000
 const KEYS_AGE_MS = 600_000
 

@@ -1,4 +1,4 @@
-// Declarations of /import/groups: packages that were imported together under a name.
+// Declarations of /import/groups: packages that were imported under one group name.
 import Type from 'typebox'
 import { declare } from '../http/route.ts'
 import { listOf, TimeSchema } from '../http/schemas.ts'

@@ -1,4 +1,4 @@
-// /import/groups: packages that were imported together under a name.
+// /import/groups: packages that were imported under one group name.
 import { groupDeletion, importGroups } from '../../imports/groups.ts'
 import { isoTime } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'

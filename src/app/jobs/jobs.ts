@@ -16,7 +16,7 @@ export interface JobDeps {
   refresh: Refresh
   mirrorRuns: Pick<MirrorRuns, 'all'>
   syncRuns: Pick<SyncRuns, 'daily'>
-  /** makes a backup and removes surplus archives */
+  /** makes a backup and removes archives beyond those that the settings keep */
   backup(by: string): Promise<object>
   driftScan(): Promise<object>
   /** scans packages again that were held only because a scanner was missing */

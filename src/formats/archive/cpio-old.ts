@@ -62,7 +62,7 @@ async function readHeader(reader: ByteReader): Promise<{ name: string; sizeBytes
   const header = Buffer.concat([first, rest])
   const align = form === 'odc' ? 1 : 2
   const nameBytes = form === 'odc' ? octal(header, 59, 6) : word(header, 20, form)
-  // The upper half of a long number comes first, whatever the byte order.
+  // The upper half of a long number is first in both byte orders.
   const sizeBytes = form === 'odc' ? octal(header, 65, 11) : word(header, 22, form) * 65_536 + word(header, 24, form)
   if (nameBytes === 0 || nameBytes > LONGEST_NAME) throw invalid('the cpio archive is damaged')
   const raw = Buffer.from(await reader.read(nameBytes))

@@ -23,7 +23,7 @@ export function packagePath({ filename, sha256 }: { filename: string; sha256: st
 export function ofEarlierGeneration(path: string): Substitute | null {
   const [, directory, digest, kind] = /^(.*\/repodata\/)([0-9a-f]{64})(-\w+\.xml\.gz)$/.exec(path) ?? []
   if (digest === undefined) return null
-  // Background indexes are linked there under the digest alone.
+  // Background indexes are linked there under only their digest.
   return { path: `${directory}by-hash/SHA256/${digest}${kind === '-updateinfo.xml.gz' ? '' : kind}`, gunzip: false }
 }
 

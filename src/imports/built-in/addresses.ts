@@ -12,7 +12,7 @@ import { rocky } from './keys/rocky.ts'
 import { ubuntu } from './keys/ubuntu.ts'
 
 export interface Address {
-  /** `{arch}` stands for the first architecture of the distribution */
+  /** `{arch}` is replaced by the first architecture of the distribution */
   url: string
   /** for distributions without amd64, where their packages are elsewhere */
   portsUrl?: string

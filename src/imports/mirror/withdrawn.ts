@@ -1,4 +1,4 @@
-// Packages that a mirror brought and that its source no longer offers.
+// Packages that a mirror imported and that its source no longer offers.
 import { sql } from 'kysely'
 import type { Db } from '../../store/db.ts'
 import type { PackageRow } from '../../store/tables.ts'
@@ -13,7 +13,7 @@ const condition = ({ source, target }: Mirror) => sql<boolean>`not exists (
   select from catalog c where c.source_id = ${source.id} and c.name = p.name and c.version = p.version
     and (c.arch = p.arch or p.arch = any(${[...target.format.neutralArchs]}::text[])))`
 
-/** How many packages the mirror brought, and how many of them the source no longer offers. */
+/** How many packages the mirror imported, and how many of them the source no longer offers. */
 export async function countWithdrawn(db: Db, mirror: Mirror): Promise<{ brought: number; gone: number }> {
   const { rows } = await sql<{ brought: number; gone: number }>`
     select count(*)::int as brought, (count(*) filter (where ${condition(mirror)}))::int as gone from packages p

@@ -39,8 +39,8 @@ export interface ClamavOptions {
 
 export interface Clamav extends Antivirus {
   /**
-   * Streams every member of the package, decompressed; then the files in archives that clamd does not open, each after its
-   * member; and last the package file itself. Stops at the first finding. Holds a few MiB of memory.
+   * Streams every member of the package, decompressed, each followed by the files inside it that clamd does not unpack itself;
+   * last the package file as received. Stops at the first finding. Holds a few MiB of memory.
    * @param target.signal ends the scan with its reason
    * @throws Problem('scanner_unavailable') when the daemon is down, loading, or goes down midway
    * @throws what `target.contents()` throws

@@ -1,4 +1,4 @@
-// What becomes of a scan when clamd, the package or the caller fails midway; against a small clamd on loopback.
+// What happens to a scan when clamd, the package or the caller fails midway; against a small clamd on loopback.
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { eicar } from '../../../../test/fakes/clamd.ts'

@@ -6,7 +6,7 @@ export interface ProbeFile {
   content: Buffer
 }
 
-/** The EICAR test file, put together here so that no file of the program is one (https://www.eicar.org). */
+/** The EICAR test file, assembled here so that no file of the program is detected as one (https://www.eicar.org). */
 export function eicarFile(): ProbeFile {
   const text = 'X5O!P%@AP[4\\PZX54(P^)7CC)7}$' + 'EICAR-STANDARD-' + 'ANTIVIRUS-TEST-FILE!$H+H*'
   return { name: 'eicar.com', content: Buffer.from(text) }

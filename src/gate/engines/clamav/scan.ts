@@ -29,10 +29,9 @@ export interface ScanOptions {
 
 /**
  * Every member is a stream of its own. In a tar of small members, MaxFiles, MaxScanSize and MaxScanTime would apply to
- * all of them together, and clamd answers OK for what is beyond a limit: a
- * member that is a zip of 10,500 files hid the EICAR file behind it in the same tar. Nor is it faster: 200 small
- * members took 14 to 18 s in a tar and 2 to 5 s by themselves with 170,000 signatures; only with two signatures a tar
- * halves the time (clamd 1.4.6 on two busy cores, November 2026).
+ * the sum of all, and clamd answers OK for content beyond a limit: a member that is a zip of 10,500 files hid the EICAR file
+ * after it in the same tar. A tar is not faster either: 200 small members took 14 to 18 s in a tar and 2 to 5 s by themselves
+ * with 170,000 signatures; only with two signatures a tar halves the time (clamd 1.4.6 on two busy cores, November 2026).
  *
  * @throws Problem('scanner_unavailable') when the daemon is down, or goes down midway
  */

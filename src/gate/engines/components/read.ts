@@ -13,7 +13,7 @@ export interface ComponentLimits extends JavaLimits {
   largestArchiveBytes: number
   /** archives up to this size are read in memory, larger ones from a file */
   mostInMemoryBytes: number
-  /** of all archives of a package together */
+  /** total of all archives of a package */
   mostArchiveBytes: number
   /**
    * How much the archives of a package may unpack to, as a multiple of their own size, plus a free amount. An archive
@@ -21,7 +21,7 @@ export interface ComponentLimits extends JavaLimits {
    */
   mostRatio: number
   freeUnpackedBytes: number
-  /** milliseconds for all archives of a package together */
+  /** total milliseconds for all archives of a package */
   mostMilliseconds: number
 }
 

@@ -5,7 +5,7 @@ import type { EngineLimits } from '../clamav/limits.ts'
 export interface NestedLimits {
   /** containers inside each other */
   depth: number
-  /** unpacked bytes of all containers together */
+  /** total unpacked bytes of all containers */
   bytes: number
   entries: number
   containers: number

@@ -54,7 +54,7 @@ function idsOf(hit: Hit, group: readonly Hit[]): readonly string[] {
 }
 
 function finding(id: string, subject: FindingSubject, about: readonly Hit[], order: Order): OsvFinding {
-  // An advisory about this vulnerability alone is more precise than a notice about many.
+  // An advisory about only this vulnerability is more precise than a notice about many.
   const own = about.filter((hit) => hit.advisory.cves.length <= 1)
   const rated = own.some((hit) => severityOf(hit) !== 'Unknown') ? own : about
   const scores = own.flatMap((hit) => scoreOf(hit) ?? [])
