@@ -75,7 +75,7 @@ function specificity(pattern: string): number {
   return literal === pattern.length ? Infinity : literal
 }
 
-/** Infinity minus itself is no number. */
+/** Not a subtraction: Infinity minus Infinity is NaN. */
 const compare = (a: number, b: number) => (a === b ? 0 : a > b ? 1 : -1)
 
 /** Ignores case, as people do when they read names. */

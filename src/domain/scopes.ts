@@ -42,7 +42,7 @@ export function requireAction(scopes: Scopes, action: ScopeAction): void {
 }
 
 /**
- * Checks what is known of the packages; call it again when more is known.
+ * Checks the known keys of a target; call it again when more is known.
  * @throws Problem `forbidden` when they are outside the scopes
  */
 export function requireInside(scopes: Scopes, target: Target): void {

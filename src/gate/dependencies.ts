@@ -39,7 +39,7 @@ export async function missingIn(
 
 export type OffersOf = (codename: string, names: readonly string[]) => Promise<Offers>
 
-/** Packages that are checked at the same time share a query: each gets what was read for all of their names. */
+/** Packages that are checked at the same time share a query: each gets the result for the names of all. */
 function readTogether<T>(read: (codename: string, names: readonly string[]) => Promise<T>) {
   return createKeyedBatches(async (codename, lists: readonly (readonly string[])[]) => {
     const found = await read(codename, [...new Set(lists.flat())])

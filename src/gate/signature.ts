@@ -94,14 +94,14 @@ export function signatureStep(deps: SignatureDeps): Step {
       const result = RESULTS[outcome]
       if (outcome === 'verified' && vendor && isKept) await deps.sourceKeys.publish(vendor)
       if (outcome === 'verified' && (!vendor || isKept)) return { seen: { result, message: received } }
-      // Our signature must not hide what is refused.
+      // Our signature must not hide a refused one.
       if (outcome === 'invalid' || (isRequired && outcome !== 'verified'))
         return { seen: { result, message: received } }
       if (!isSigning || !format.sign) {
         const refusing = outcome === 'verified' ? 'that do not have that key' : 'that check signatures'
         return { seen: { result, message: `${received}; clients ${refusing} refuse it`, concern: true } }
       }
-      // Whoever compares digests with the vendor's has to know that the signature was replaced.
+      // People who compare digests with the vendor's must know that the signature was replaced.
       const replaced = outcome !== 'unsigned'
       const message = replaced
         ? `received ${received}; the repository key replaces that signature, so the served file differs from the received one`

@@ -1,4 +1,4 @@
-// Where the requirements of packages to import are looked up: what is published, and the catalogs of a distribution.
+// Looks up the requirements of packages to import: in the published packages and the catalogs of a distribution.
 import { sql } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import { archsOf } from '../formats/architectures.ts'
@@ -9,7 +9,7 @@ import type { PublishedOffer, ResolveIo } from './resolve.ts'
 import { append } from '../kernel/append.ts'
 
 /**
- * The enabled and synced sources that requirements may be met from: those of packages that are imported, and all others
+ * The enabled and synced sources that may meet requirements: those of the imported packages, and all others
  * whose target is the distribution.
  */
 export async function sourcesFor(

@@ -171,7 +171,7 @@ const namesOf = (requirements: readonly Requirement[]): string[] => [
   ...new Set(requirements.flatMap(({ anyOf }) => anyOf.map(({ name }) => name))),
 ]
 
-/** Loads what is not known yet; names without a result are known to have none. */
+/** Loads the names that are not known yet; names without a result are then known to have none. */
 async function load<T>(
   names: readonly string[],
   known: Map<string, readonly T[]>,

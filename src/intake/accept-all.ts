@@ -53,7 +53,7 @@ export const ALONE: Company = {
 }
 
 export interface AcceptAllDeps {
-  /** Everything before the publication, or the answer for a source that leaves no record. What it throws is audited. */
+  /** Everything before the publication, or the answer for a source that leaves no record. Its errors are audited. */
   enter(source: Source, meta: Meta, company: Company): Promise<Entered | { answer: IntakeResult }>
   /** Publishes records in one publish. When it throws, none of them remains. */
   publish(entered: readonly Entered[]): Promise<void>

@@ -43,7 +43,7 @@ export interface SeveralPreview extends Preview {
 export interface Previews {
   /** @throws Problem('not_found') */
   removal(selector: RecordSelector): Promise<RemovalPreview>
-  /** @throws Problem as the promotion does, except for what only its transaction finds */
+  /** @throws Problem as the promotion does, except for faults that only its transaction finds */
   promotion(request: PromotionRequest): Promise<PromotionPreview>
   /** For packages that are promoted in one request: each may need the others. @throws Problem as `openPair` */
   promotions(request: SeveralPromotions): Promise<SeveralPreview>

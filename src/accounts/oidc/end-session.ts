@@ -21,7 +21,7 @@ export function createEndSession(deps: {
       // The provider may ask the person (section 2), because ID tokens are not kept for an `id_token_hint`.
       return openid.buildEndSessionUrl(config, { post_logout_redirect_uri: appPage(app_url, '/login') }).href
     } catch {
-      // The provider is away, or its endpoint is no web address.
+      // The provider does not answer, or its endpoint is not a web address.
       return null
     }
   }

@@ -35,7 +35,7 @@ export interface OidcLogin {
   publicConfig(): { enabled: boolean; provider_name?: string }
   /**
    * Begins a login. The client keeps `state` and the verifier of the challenge.
-   * @throws Problem `oidc_disabled`, `validation_error` (another redirect than that of the settings), `upstream_error`
+   * @throws Problem `oidc_disabled`, `validation_error` (a redirect that is not in the settings), `upstream_error`
    */
   authorize(wanted: {
     code_challenge: string
@@ -114,7 +114,7 @@ export function createOidcLogin(
         idTokenExpected: true,
       })
       const claims = tokens.claims() as Claims & { iss: string; sub: string; iat: number; azp?: unknown }
-      // OpenID Connect Core 3.1.3.7: openid-client compares `azp` only where there are several audiences, and no `iat`.
+      // OpenID Connect Core 3.1.3.7: openid-client checks `azp` only with several audiences, and never checks `iat`.
       if (claims.azp !== undefined && claims.azp !== oidc.client_id)
         throw failed('the ID token was issued to another client')
       // Uses the clock with which openid-client compares `exp`.

@@ -107,7 +107,7 @@ const routeOf = (request: FastifyRequest) => (request.routeOptions.config as { r
 /**
  * Reads the whole body.
  * @throws Problem('body_too_large') before reading when the length is announced; Problem('overloaded') for the largest
- * body when those of anonymous callers exceed their budget
+ * body when the bodies of anonymous callers exceed their budget
  */
 async function readBody(request: FastifyRequest, payload: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
   const limitBytes = routeOf(request)?.bodyLimitBytes ?? BODY_LIMIT

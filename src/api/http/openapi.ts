@@ -105,7 +105,7 @@ function scopeText(action: ReturnType<typeof actionOf>): string {
   return `Tokens with scopes need the action \`${action}\`.`
 }
 
-/** Who may call it, how often, and from where: what the declaration says, as sentences. */
+/** The declaration in sentences: who may call it, how often, and from where. */
 export function descriptionOf(route: Declaration): string {
   const { access, flags = {} } = route
   const action = actionOf(route)

@@ -70,7 +70,7 @@ export function jobRoutes(
   ]
 }
 
-/** Cancelling a job that has ended changes nothing and is no error. */
+/** Cancelling an ended job changes nothing and is not an error. */
 async function cancelJob(
   deps: Pick<JobRouteDeps, 'tasks' | 'audit' | 'db'>,
   kind: string,

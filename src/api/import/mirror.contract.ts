@@ -1,4 +1,4 @@
-// Declarations of /import/mirror: what is mirrored of each source, the plan of a run, and the schedule.
+// Declarations of /import/mirror: the mirror of each source, the plan of a run, and the schedule.
 import Type from 'typebox'
 import { MirrorSelectionSchema } from '../../domain/mirror-selection.ts'
 import { SettingsSchema } from '../../domain/settings.ts'

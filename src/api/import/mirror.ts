@@ -1,4 +1,4 @@
-// /import/mirror: what is mirrored of each source, the plan of a run, and the schedule.
+// /import/mirror: the mirror of each source, the plan of a run, and the schedule.
 import { selectionOf, type MirrorSelection } from '../../domain/mirror-selection.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'

@@ -1,4 +1,4 @@
-// Declaration of /settings/run-retention: removes what is older than the settings keep.
+// Declaration of /settings/run-retention: removes data older than the settings keep.
 import Type from 'typebox'
 import { declare } from '../http/route.ts'
 import { Nullable } from '../http/schemas.ts'

@@ -1,4 +1,4 @@
-// /settings/run-retention: removes what is older than the settings keep, or shows what would be removed.
+// /settings/run-retention: removes data older than the settings keep, or shows what would be removed.
 import { Problem } from '../../domain/problem.ts'
 import { retentionRequest } from '../../operations/retention/retention.ts'
 import type { Db } from '../../store/db.ts'

@@ -21,7 +21,7 @@ export interface JobDeps {
   driftScan(): Promise<object>
   /** scans packages again that were held only because a scanner was missing */
   judgeAgain(): Promise<object>
-  /** removes what is older than the settings keep */
+  /** removes data older than the settings keep */
   retention(by: string): Promise<object>
   /** suspends accounts that the directory no longer has */
   compareWithDirectory(): Promise<object>

@@ -34,7 +34,7 @@ export interface Due {
 export interface Outbox {
   name: string
   /**
-   * Delivers what is due; one caller at a time.
+   * Delivers due messages; one caller at a time.
    * @param goOn checked before each message: a process that lost leadership or is stopping sends nothing more
    * @returns the number of delivered messages
    */
@@ -124,7 +124,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
     }
   }
 
-  /** Sends what is due of these entries. @returns as `send` */
+  /** Sends the due messages of these entries. @returns as `send` */
   async function sendEach(rows: readonly AuditRow[], from: Place, goOn: () => boolean): Promise<Place | null> {
     let [entries, at] = [rows, from]
     while (entries.length > 0) {

@@ -31,7 +31,7 @@ export function componentOf(
   if (typeof name !== 'string' || typeof version !== 'string') throw new Unreadable('names no package or no version')
   if (name.length > LONGEST_NAME || !grammar.test(name))
     throw new Unreadable('has a name that its ecosystem does not allow')
-  // Placeholders that a build did not fill in are no version either.
+  // Placeholders that a build did not fill in are not versions either.
   if (version.length > LONGEST_VERSION || !/^[A-Za-z0-9][A-Za-z0-9._+!~:-]*$/.test(version))
     throw new Unreadable('has a version that its ecosystem does not allow')
   return { ecosystem, name, version, path: shown(path), license: licenseOf(said.license) }

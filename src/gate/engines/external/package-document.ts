@@ -9,7 +9,7 @@ import { ensureDirectory } from '../../../kernel/files.ts'
 export interface Told {
   purl: string
   name: string
-  /** rpm: with the epoch in front, where there is one */
+  /** rpm: with the epoch in front, if there is one */
   version: string
   properties?: Record<string, string>
 }

@@ -74,7 +74,7 @@ function start(
   run: Run,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    // A group of its own, so that what it starts itself ends with it.
+    // Its own process group, so that the processes it starts end with it.
     const child = spawn(path, [...run.args], { cwd: directory, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
     const out: Buffer[] = []
     let size = 0

@@ -12,7 +12,7 @@ import { ProgramFailed } from './run.ts'
 export interface ExternalScanner extends CveScanner {
   /** never throws */
   status(): Promise<EngineStatus>
-  /** Loads a newer database where there is one. @throws Problem('already_running') */
+  /** Loads a newer database if there is one. @throws Problem('already_running') */
   update(progress?: (line: string) => void): Promise<UpdateOutcome>
 }
 
@@ -116,7 +116,7 @@ export function numberAt(from: Json, key: string): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null
 }
 
-/** A time as every answer writes it; null where there is none, and for the year 1 that Go writes in its place. */
+/** A time in the format of answers; null if it is missing, and for the year 1, which Go writes for a missing time. */
 export function dateAt(from: Json, key: string): string | null {
   const at = timeAt(from, key)
   return at === null || Date.parse(at) <= 0 ? null : isoTime(new Date(at))

@@ -11,7 +11,7 @@ export type OpenKind =
 
 export interface Openable {
   kind: OpenKind
-  /** clamd opens it as well, so what is inside need not be streamed again */
+  /** clamd opens it as well, so its contents need not be streamed again */
   engineOpens: boolean
 }
 
@@ -58,7 +58,7 @@ const SEALED: readonly [magic: Buffer, label: string, engineOpens: boolean][] = 
 const startsWith = (head: Uint8Array, magic: Uint8Array, at = 0) =>
   head.length >= at + magic.length && magic.every((byte, i) => head[at + i] === byte)
 
-/** @param head the first `HEAD_BYTES` bytes, or all of a shorter file. @returns null for anything that is no container */
+/** @param head the first `HEAD_BYTES` bytes, or all of a shorter file. @returns null for anything else */
 export function kindOf(head: Uint8Array): Kind | null {
   const open = openKindOf(head) ?? withoutMagic(head)
   if (open) return { kind: open, engineOpens: OPENED_BY_ENGINE.includes(open) }
@@ -76,7 +76,7 @@ export function kindOf(head: Uint8Array): Kind | null {
   return { kind: 'sealed', label: sealed[1], engineOpens: sealed[2] }
 }
 
-/** clamd knows these by a search of its own, so what is inside is streamed to it again. */
+/** clamd recognises these by a search of its own, so their contents are streamed to it as well. */
 function withoutMagic(head: Uint8Array): OpenKind | null {
   if (isTarHeader(head)) return 'v7-tar'
   return beginsAsOldCpio(head) ? 'old-cpio' : null

@@ -1,4 +1,4 @@
-// Opens one container: what is inside, entry by entry. Knows no limits and no scanner.
+// Opens one container and yields its files, entry by entry. Knows no limits and no scanner.
 import { readArStream } from '../../../formats/archive/ar-stream.ts'
 import { createByteReader } from '../../../formats/archive/byte-reader.ts'
 import { decompress, detectCompression, MAGIC_BYTES } from '../../../formats/archive/compression.ts'

@@ -3,7 +3,7 @@ import type { Advisory } from '../../../domain/advisory.ts'
 import type { AdvisoryImport, AdvisoryState, AdvisoryCandidate, FeedState } from '../../../domain/advisory-store.ts'
 import { isoTime } from '../../../kernel/clock.ts'
 
-/** When the newest advisory of these ecosystems was changed, as every answer writes time; null where there is none. */
+/** When the newest advisory of these ecosystems was changed, in the time format of answers; null if there is none. */
 export function newestOf(ecosystems: AdvisoryState['ecosystems'], names: readonly string[]): string | null {
   const newest = names
     .flatMap((name) => ecosystems[name]?.newest ?? [])

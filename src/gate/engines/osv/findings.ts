@@ -33,7 +33,7 @@ export function findingsOf(subject: FindingSubject, hits: readonly Hit[], order:
   return [...byId].map(([id, about]) => finding(id, subject, about, order)).sort(byWeight)
 }
 
-/** The ids each hit is about: its CVEs, or those of an advisory it is an alias of, or one name for all its aliases. */
+/** The ids of each hit: its CVEs, else the CVEs of an advisory that is its alias, else one name for all its aliases. */
 function vulnerabilities(hits: readonly Hit[]): Map<Hit, readonly string[]> {
   const groups = new Map<string, Hit[]>()
   for (const hit of hits) {

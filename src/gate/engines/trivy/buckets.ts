@@ -17,7 +17,7 @@ const MAX_PAGE_BYTES = 64 << 20
 /**
  * The layout is bbolt's, defined in its page.go and meta.go (https://github.com/etcd-io/bbolt/tree/main/internal/common):
  * two meta pages, of which the one with the higher transaction is in force, and a tree of pages below it.
- * @throws UnreadableOutput when it is no such file
+ * @throws UnreadableOutput when the file has another format
  */
 export async function readBuckets(path: string): Promise<Set<string>> {
   let file: FileHandle

@@ -26,7 +26,7 @@ interface Subject {
   format: string
 }
 
-/** @throws UnreadableOutput when it is no report of this kind */
+/** @throws UnreadableOutput when it is not such a report */
 export function readTrivyReport(
   report: Json,
   subject: Subject,
