@@ -23,10 +23,10 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 const TOP = 'svc_backup_20260301_043000'
 const BYTES = Buffer.from('a package')
 const SHA256 = createHash('sha256').update(BYTES).digest('hex')
-/** what an archive says of itself */
+/** entries that describe the archive itself */
 const OF_ITSELF = ['archive.json', 'contents.ndjson']
 const POOL = `pool/deb/${SHA256.slice(0, 2)}/${SHA256}/a_1.0_amd64.deb`
-/** @param list of a file that is not there yet */
+/** @param list path of a file that does not exist yet */
 const proofAt = (list: string): Proof => ({
   about: { format: FORMAT, service: '1.2.3', created_at: '2026-03-01T04:30:00.000+00:00', name: TOP },
   list,
@@ -190,7 +190,7 @@ describe('an archive', () => {
     const dump = join(directory, 'dump')
     const to = join(directory, 'two-levels')
     const cut = join(directory, 'cut-between')
-    // More than the tar and the compression hold back, so that they reach different members.
+    // More than the tar and the compression buffer, so that they are in different members.
     await writeFile(dump, randomBytes(500_000))
     const bytes = randomBytes(500_000)
     const sha256 = createHash('sha256').update(bytes).digest('hex')

@@ -13,11 +13,11 @@ export interface Archive {
   name: string
   size_bytes: number
   created_at: string
-  /** null when the file beside it that says so is gone */
+  /** null when the digest file beside it is gone */
   sha256: string | null
-  /** package files that it lacks */
+  /** number of package files that it lacks */
   missing: number
-  /** null for one that does not list what it has: an older build made it, or it is damaged */
+  /** null for an archive without a list of its entries: an older build made it, or it is damaged */
   format: number | null
 }
 
@@ -34,7 +34,7 @@ export async function newestAt(directory: string): Promise<number | null> {
   return newest === undefined ? null : Date.parse(madeAt(newest)) / 1000
 }
 
-/** Names carry the time in UTC, so their order is that of the archives. */
+/** Names contain the time in UTC, so sorting them sorts the archives. */
 async function archivesIn(directory: string): Promise<string[]> {
   return (await namesIn(directory)).filter(isArchiveName).sort().reverse()
 }
@@ -66,7 +66,7 @@ async function archiveOf(directory: string, name: string): Promise<Archive> {
   }
 }
 
-/** Reads the first entry alone. */
+/** Reads only the first entry. */
 async function formatOf(archive: string): Promise<number | null> {
   try {
     for await (const { name, top, content } of readArchive(archive))
@@ -85,7 +85,7 @@ export async function deleteArchive(directory: string, name: string): Promise<vo
   for (const beside of [digest, missing]) await rm(beside, { force: true })
 }
 
-/** Deletes the oldest archives, but never the newest complete one. @returns the names of those */
+/** Deletes the oldest archives, but never the newest complete one. @returns the names of the deleted ones */
 export async function keepNewest(directory: string, count: number): Promise<string[]> {
   const archives = await listArchives(directory)
   const complete = archives.find(({ missing }) => missing === 0)
@@ -94,7 +94,7 @@ export async function keepNewest(directory: string, count: number): Promise<stri
   return superfluous
 }
 
-/** Removes what a backup that was interrupted left. Call it while no backup runs. */
+/** Removes the files of an interrupted backup. Call it while no backup runs. */
 export async function removeUnfinished(directory: string): Promise<void> {
   const names = await namesIn(directory).catch(() => [])
   for (const name of names)

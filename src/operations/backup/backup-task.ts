@@ -1,4 +1,4 @@
-// Makes a backup, as a task: dump, files of the same moment, verified, then visible under its name.
+// Makes a backup, as a task: a dump and files of the same moment. The archive is verified, then visible under its name.
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '../../domain/problem.ts'
@@ -30,12 +30,12 @@ export interface BackupDeps {
   pool: Pick<Pool, 'open'>
   audit: Pick<AuditLog, 'record' | 'flush'>
   directory: string
-  /** of this build */
+  /** version of this build */
   version: string
   settings(): Pick<Settings, 'backup'>
   /** Writes a custom-format dump of one moment. @throws Problem('backup_unavailable') */
   dump(to: string, signal: AbortSignal): Promise<void>
-  /** what a dump says of the files beside it */
+  /** what a dump states about the files beside it */
   stateOf(dump: string): Promise<DumpedState>
 }
 

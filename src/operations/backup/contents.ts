@@ -1,4 +1,4 @@
-// What belongs to a backup besides the dump: exactly the files that the dump's moment had.
+// The files of a backup besides the dump: exactly those that existed at the dump's moment.
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { FormatId } from '../../domain/package.ts'
@@ -15,31 +15,31 @@ import { MOST_MISSING, textOfMissing, type MissingFile } from './missing.ts'
 import { DUMP, MISSING, SETTINGS } from './read-archive.ts'
 import type { ArchiveFile } from './write-archive.ts'
 
-/** A stored file, as the dump names it. */
+/** A stored file that the dump names. */
 export interface DumpedFile {
   format: FormatId
   sha256: string
   filename: string
-  /** of a record or of a kept publication: the archive names it when it is missing */
+  /** whether a record or a kept publication needs it: if it is missing, the archive names it */
   isNeeded: boolean
 }
 
-/** What the dump says of the files beside it. */
+/** What the dump states about the files beside it. */
 export interface DumpedState {
   /** the end of the audit chain; null when nothing was audited */
   auditHead: { seq: number; day: string; removedSeq: number } | null
-  /** of each table */
+  /** number of rows of each table */
   rows: Record<string, number>
   files: AsyncIterable<DumpedFile>
 }
 
-/** Quarantined bytes have no directory of their own in the archive: a person may still release them. */
+/** Quarantined bytes have no separate top directory in the archive: a person may still release them. */
 export const QUARANTINE = 'security/quarantine'
 
 /**
- * In the order in which they are restored.
- * @param begunAt before the dump, in milliseconds since 1970
- * @param lost receives the files that are missing: an operator needs a backup most while some are
+ * The files in the order in which they are restored.
+ * @param begunAt time before the dump, in milliseconds since 1970
+ * @param lost receives missing files; the backup continues, because an operator needs it most while files are missing
  * @throws Problem('backup_unavailable') when there are more than `MOST_MISSING` of them
  */
 export async function* contentsOf(
@@ -55,7 +55,7 @@ export async function* contentsOf(
   yield* filesBelow(paths.gnupg, 'gnupg')
   yield* filesBelow(paths.security, 'security')
   yield* auditFiles(paths.audit, dumped.auditHead)
-  // One that was written since is left out, and written again after a restore.
+  // A manifest that was written since is left out; it is written again after a restore.
   for await (const file of filesBelow(paths.manifests, 'manifests')) yield { ...file, unchangedSince: begunAt }
   for await (const file of dumped.files) yield* packageFiles(pool, file, lost.missing)
   if (lost.missing.length === 0) return
@@ -63,7 +63,7 @@ export async function* contentsOf(
   yield { name: MISSING, path: lost.list, mode: 0o600 }
 }
 
-/** Regular files below a directory, with their modes; one that vanishes meanwhile is left out. */
+/** Regular files below a directory, with their modes; files that disappear meanwhile are left out. */
 async function* filesBelow(directory: string, name: string): AsyncGenerator<ArchiveFile> {
   for await (const entry of entriesBelow(directory)) {
     // Half-written files begin with a dot.
@@ -75,8 +75,8 @@ async function* filesBelow(directory: string, name: string): AsyncGenerator<Arch
 }
 
 /**
- * Entries that were filed after the dump would contradict the chain that the dump has. Retention removes no days while a
- * backup holds removals; should it have begun before, the backup fails.
+ * Entries that were filed after the dump would contradict the chain in the dump, so they are left out. Retention removes no
+ * days while a backup holds removals; if it began before, the backup fails.
  */
 async function* auditFiles(directory: string, head: DumpedState['auditHead']): AsyncGenerator<ArchiveFile> {
   const note = await readNote(directory)

@@ -1,4 +1,4 @@
-// What a dump says of the files beside it: read from the dump itself, so that both are of one moment.
+// What a dump states about the files beside it: read from the dump itself, so that both are of one moment.
 import type { DumpedFile, DumpedState } from './contents.ts'
 import { readDump, type Dump } from './database/read-dump.ts'
 
@@ -21,7 +21,7 @@ async function auditHeadOf(dump: Dump): Promise<DumpedState['auditHead']> {
   return null
 }
 
-/** COPY writes a line for each row, and newlines inside of values as \n. */
+/** COPY writes a line for each row, and newlines in values as \n. */
 async function countRows(dump: Dump): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { name, rows } of dump.tables) {
@@ -45,7 +45,7 @@ async function neededDigests(dump: Dump): Promise<ReadonlySet<string>> {
 async function* filesOf(dump: Dump, needed: ReadonlySet<string>): AsyncGenerator<DumpedFile> {
   try {
     for await (const { sha256, format, filename } of rowsOf(dump, 'blobs', ['sha256', 'format', 'filename']))
-      // A file without a name is what a failed upload left.
+      // A failed upload may leave a row without a file name.
       if (sha256 && format && filename) yield { sha256, format, filename, isNeeded: needed.has(sha256) }
   } finally {
     await dump.close()

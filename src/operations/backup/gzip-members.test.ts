@@ -1,4 +1,4 @@
-// Members of different levels are one gzip file, for our reader and for gzip itself.
+// Members with different levels form one gzip file, for our reader and for gzip itself.
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
@@ -52,7 +52,7 @@ test.each<[string, [number, Buffer][], members: number]>([
   const wanted = Buffer.concat(parts.map(([, bytes]) => bytes))
   expect(gunzipSync(file).equals(wanted)).toBe(true)
   expect(execFileSync('gzip', ['-dc'], { input: file, maxBuffer: 10_000_000 }).equals(wanted)).toBe(true)
-  // ID1 ID2 CM, then no flags: noise of this size holds them with a chance of 1 to 20,000.
+  // ID1 ID2 CM, then no flags: random data of this size contains these bytes with a chance of 1 to 20,000.
   expect(file.toString('latin1').split('\x1f\x8b\x08\x00\x00\x00\x00\x00').length - 1).toBe(members)
   expect(file.length).toBeLessThan(wanted.length)
 })

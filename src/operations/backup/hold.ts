@@ -1,4 +1,4 @@
-// While a backup reads the pool no bytes of it are removed: what the dump names must still be there when it is copied.
+// While a backup reads the pool, no bytes are removed from it: files that the dump names must still exist when they are copied.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -17,7 +17,7 @@ export interface RemovalHold {
   release(): Promise<void>
 }
 
-/** Keeps all processes from removing package bytes. Resolves when removals that had begun have ended. */
+/** Keeps all processes from removing package bytes. Resolves when removals that have already begun have ended. */
 export async function holdRemovals(db: Db, signal: AbortSignal): Promise<RemovalHold> {
   const id = randomUUID()
   let renewedAt = performance.now()
@@ -32,7 +32,7 @@ export async function holdRemovals(db: Db, signal: AbortSignal): Promise<Removal
     await db.updateTable('removal_holds').set({ until }).where('id', '=', id).execute()
     renewedAt = performance.now()
   }
-  // One that fails shows in `check`.
+  // `check` reports a failed renewal.
   const timer = setInterval(() => void renew().catch(() => {}), RENEW_MS)
   const release = async () => {
     clearInterval(timer)

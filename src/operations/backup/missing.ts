@@ -1,4 +1,4 @@
-// Package files that were missing when a backup was made: named in the archive and beside it, so that nobody takes it for whole.
+// Package files that were missing when a backup was made: named in the archive and beside it, so that it never looks complete.
 import Type, { type Static } from 'typebox'
 import { Check } from 'typebox/value'
 import { FORMATS } from '../../formats/index.ts'
@@ -12,11 +12,11 @@ const MissingFileSchema = Type.Object({
 export type MissingFile = Static<typeof MissingFileSchema>
 const ListSchema = Type.Object({ missing: Type.Array(MissingFileSchema) })
 
-/** With more than this the disk of the pool is more likely not mounted, and an archive without packages helps nobody. */
+/** If more are missing, the disk of the pool is probably not mounted, and an archive without packages helps nobody. */
 export const MOST_MISSING = 1000
-/** Files that answers and audit entries name; they tell the number of all. */
+/** Most files that answers and audit entries name; they state the total. */
 const SHOWN = 20
-/** A list of `MOST_MISSING` files takes a tenth. */
+/** A list of `MOST_MISSING` files takes a tenth of this. */
 const MOST_BYTES = 4_000_000
 
 export const textOfMissing = (missing: readonly MissingFile[]): string => JSON.stringify({ missing })
@@ -47,7 +47,7 @@ export function parseMissing(text: string): MissingFile[] {
 
 const unreadable = () => new Problem('validation_error', 'the list of missing files cannot be read')
 
-/** As answers and audit entries have it. */
+/** The form for answers and audit entries. */
 export const shownMissing = (missing: readonly MissingFile[]) => ({
   missing: missing.length,
   missing_files: missing.slice(0, SHOWN).map(({ sha256, filename }) => ({ filename, sha256 })),

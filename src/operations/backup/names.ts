@@ -5,7 +5,7 @@ import { Problem } from '../../domain/problem.ts'
 /** docs/api-decisions.md, section 16 */
 const NAME = /^svc_backup_\d{8}_\d{6}\.tar\.gz$/
 
-/** @returns the name of an archive that is made now, in UTC */
+/** @returns the name of an archive made at this time, in UTC */
 export function archiveName(now: Date): string {
   const [day = '', time = ''] = now.toISOString().split('T')
   return `svc_backup_${day.replaceAll('-', '')}_${time.slice(0, 8).replaceAll(':', '')}.tar.gz`
@@ -27,13 +27,13 @@ export const topOf = (name: string) => name.replace(/\.tar\.gz$/, '')
 
 export interface ArchivePaths {
   archive: string
-  /** until it is verified */
+  /** the archive before it is verified */
   partial: string
   /** its SHA-256, as sha256sum(1) writes it */
   digest: string
   /** the list of package files that it lacks; there is none for a complete archive */
   missing: string
-  /** scratch space of its making */
+  /** scratch space while it is made */
   scratch: string
 }
 

@@ -1,4 +1,4 @@
-// An archive proves that it is whole: whatever is cut off, taken out, put in or exchanged, it is refused.
+// An archive proves that it is complete: it is refused when anything is cut off, removed, added or replaced.
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -74,7 +74,7 @@ function membersOf(tar: Buffer): Buffer[] {
   }
 }
 
-/** Where members of the gzip file end, but for the last. */
+/** The ends of the gzip file's members, except the last. */
 function gzipEnds(file: Buffer): number[] {
   const ends: number[] = []
   const magic = Buffer.from('1f8b080000000000', 'hex')
@@ -134,7 +134,7 @@ describe('an archive is refused', () => {
   test('without any one of its entries', async () => {
     for (let at = 1; at < members.length - 1; at++)
       expect(await changed((all) => all.toSpliced(at, 1))).toMatch(/entries|truncated|no postgres\.dump/)
-    // Without the first one it looks as those of older builds do, but for its list.
+    // Without its first entry it looks like an archive of an older build, but has a list.
     expect(await changed((all) => all.slice(1))).toMatch(/a list of its entries, but no archive\.json/)
   })
 
@@ -153,7 +153,7 @@ describe('an archive is refused', () => {
   test('with the mode, the size or the bytes of an entry changed', async () => {
     for (let at = 0; at < members.length - 1; at++) {
       const mode = Buffer.from(members[at]!)
-      // Of the entry itself, which may follow a pax header.
+      // The header of the entry itself, which may follow a pax header.
       const header = mode[156] === 'x'.charCodeAt(0) ? 2 * BLOCK : 0
       mode.write('0000777', header + 100, 'latin1')
       sign(mode, header)

@@ -1,7 +1,7 @@
-// What an archive says of itself: its format in the first entry, and in the last one everything that it has.
+// What an archive states about itself: its format in the first entry, and in the last one a list of everything that it contains.
 //
-// The list has a line of JSON for every entry before it, in their order, and a last line with the totals. Nobody keeps it in
-// memory: it is written beside the archive while that is made, and whoever verifies compares one running digest. A line takes
+// The list has a line of JSON for each earlier entry, in their order, and a last line with the totals. It is never completely in
+// memory: it is written beside the archive while the archive is made, and verification compares one running digest. A line takes
 // about 300 bytes, so a million packages with their manifests take 600 MB of BACKUP_DIR while the backup is made.
 import { createHash } from 'node:crypto'
 import Type, { type Static } from 'typebox'
@@ -14,7 +14,7 @@ export const ABOUT = 'archive.json'
 /** Name of the last entry. */
 export const LIST = 'contents.ndjson'
 export const LIST_MODE = 0o600
-/** Raise it when an older build could not restore what is written. */
+/** Raise it when an older build cannot restore the new format. */
 export const FORMAT = 1
 
 const AboutSchema = Type.Object({
@@ -38,7 +38,7 @@ const TotalsSchema = Type.Object({
 })
 export type Totals = Static<typeof TotalsSchema>
 
-/** An entry as the list has it. */
+/** An entry in the list. */
 export interface Listed {
   name: string
   type: 'file' | 'directory'
@@ -61,7 +61,7 @@ export interface ListWriter {
 
 const BATCH_CHARACTERS = 64 * 1024
 
-/** @param path of a new file, which receives the list */
+/** @param path of a new file for the list */
 export async function createListWriter(path: string): Promise<ListWriter> {
   const file = await createFile(path, 0o600)
   let open = true
@@ -91,13 +91,13 @@ export async function createListWriter(path: string): Promise<ListWriter> {
   }
 }
 
-/** Follows the entries of an archive that is read, and compares them with its list. */
+/** Follows the entries of an archive while it is read, and compares them with its list. */
 export interface ListReader {
   add(entry: Listed): void
   /**
    * Reads the list.
    * @returns its last line
-   * @throws Problem('validation_error') when it is not that of the entries that were added
+   * @throws Problem('validation_error') when the list differs from the added entries
    */
   compare(content: AsyncIterable<Uint8Array>): Promise<Totals>
 }
@@ -118,7 +118,7 @@ export function createListReader(): ListReader {
       const listed = createHash('sha256')
       let last: Uint8Array = Buffer.alloc(0)
       for await (const piece of content) {
-        // What is kept back may be the last line; what comes before the newline that ends the line before it is not.
+        // Keeps the bytes after the last but one newline, which may be the last line; the bytes before are not part of it.
         const kept = last.length === 0 ? piece : Buffer.concat([last, piece])
         const end = kept.subarray(0, -1).lastIndexOf(NEWLINE) + 1
         listed.update(kept.subarray(0, end))
@@ -139,8 +139,8 @@ export function createListReader(): ListReader {
 const LONGEST_ABOUT = 4096
 
 /**
- * @param top the directory that it is in
- * @throws Problem('validation_error') also for a format that a newer build writes
+ * @param top the directory that contains it
+ * @throws Problem('validation_error') also for a format of a newer build
  */
 export async function readAbout(content: AsyncIterable<Uint8Array>, top: string): Promise<About> {
   let text = ''

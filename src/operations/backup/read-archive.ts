@@ -1,4 +1,4 @@
-// Reads the entries of a backup archive. Nothing is restored before `verify-archive` has read all of them.
+// Reads the entries of a backup archive. Nothing is restored until `verify-archive` has read all of them.
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { gzipMembers } from '../../formats/archive/gzip-members.ts'
@@ -7,7 +7,7 @@ import { isProblem, Problem } from '../../domain/problem.ts'
 import { isMissing } from '../../kernel/files.ts'
 import { ABOUT, LIST } from './proof.ts'
 
-/** What is below the top directory. */
+/** Names below the top directory. */
 export const DUMP = 'postgres.dump'
 export const SETTINGS = 'settings.json'
 /** only in an archive that lacks package files */
@@ -15,7 +15,7 @@ export const MISSING = 'missing.json'
 export const DIRECTORIES = ['audit', 'security', 'manifests', 'gnupg', 'pool'] as const
 
 export interface ArchiveEntry {
-  /** the directory that holds all */
+  /** the directory that contains everything */
   top: string
   /** below the top directory, which is `.` itself */
   name: string
@@ -31,7 +31,7 @@ const PART = /^[^/\0]{1,255}$/
 /** pool/<format>/<2 hex>/<SHA-256>/<file name>, and the same bytes in quarantine */
 const BY_DIGEST = /^(?:pool\/[^/]+\/[0-9a-f]{2}|security\/quarantine)\/([0-9a-f]{64})\/[^/]+$/
 
-/** @throws Problem('validation_error') for what cannot be an archive */
+/** @throws Problem('validation_error') for a file that cannot be an archive */
 export async function requireArchive(path: string): Promise<void> {
   const file = await open(path).catch((error: unknown) => {
     throw isMissing(error) ? new Problem('validation_error', `there is no archive ${path}`) : error
@@ -50,8 +50,8 @@ export async function requireArchive(path: string): Promise<void> {
 const GZIP = Buffer.from([0x1f, 0x8b])
 
 /**
- * The entries of an archive, in order; nothing in them leads outside of it.
- * @throws Problem('validation_error') for what is damaged, truncated or no backup
+ * The entries of an archive, in order; no name in them leads outside of the archive.
+ * @throws Problem('validation_error') for a file that is damaged, truncated or no backup
  */
 export async function* readArchive(path: string): AsyncGenerator<ArchiveEntry> {
   let top: string | null = null
@@ -68,7 +68,7 @@ export async function* readArchive(path: string): AsyncGenerator<ArchiveEntry> {
   if (top === null) throw foreign('it is empty')
 }
 
-/** Its own reading of members, because what zlib's stream takes for the end of a file depends on the version of Node. */
+/** Reads the members itself, because what zlib's stream regards as the end of a file depends on the version of Node. */
 async function* unpacked(path: string): AsyncGenerator<Uint8Array> {
   let size = 1
   for await (const { content } of gzipMembers(createReadStream(path), { maxOutputBytes: Infinity })) {
@@ -78,7 +78,7 @@ async function* unpacked(path: string): AsyncGenerator<Uint8Array> {
       yield piece
     }
   }
-  // `operations/backup/gzip-members.ts` writes none.
+  // `operations/backup/gzip-members.ts` writes no empty member.
   if (size === 0) throw foreign('something follows its end')
 }
 

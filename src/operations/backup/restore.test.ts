@@ -1,4 +1,4 @@
-// What a restore leaves: closed files, whatever the archive says; and nothing when the database is not the one that is listed.
+// The result of a restore: closed files, whatever the archive states; and nothing when the database differs from the list.
 import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,7 @@ beforeAll(async () => {
   // Closes the dump.
   for await (const _ of state.files);
 })
-// The command sets it for its process, which other test files share here.
+// The command sets it for its process, which it shares with other test files here.
 const umask = process.umask(0o022)
 afterAll(async () => {
   process.umask(umask)
@@ -71,7 +71,7 @@ async function archiveOf(name: string, counted = rows, settings = '{}'): Promise
   return to
 }
 
-/** As builds wrote it that had no first and no last entry of their own. */
+/** As older builds wrote it, without the first and last entry about the archive. */
 async function withoutProof(archive: string): Promise<string> {
   const tar = pack()
   const unpacked = gunzipSync(await buffer(createReadStream(archive)))

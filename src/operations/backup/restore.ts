@@ -1,4 +1,4 @@
-// The command behind `npm run restore`: an archive into an empty system, either database.
+// The command behind `npm run restore`: restores an archive into an empty system, with either database.
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { sql } from 'kysely'
@@ -25,13 +25,13 @@ export interface RestoreDeps {
   databaseUrl: string
   /**
    * Loads a dump into an empty database of either engine: all of it or nothing.
-   * @param rows that each table must have then; null when nobody counted them
+   * @param rows number that each table must have then; null when nobody counted them
    * @throws Problem
    */
   load(dump: string, database: Database, rows: Readonly<Record<string, number>> | null): Promise<void>
   /** @throws when the database is not empty */
   checkDatabase(): Promise<void>
-  /** what the service of this system will seal its secrets with; null when it is not known here */
+  /** the key with which the service of this system will seal its secrets; null when it is not known here */
   settingsKey: string | null
   print(line: string): void
   /** where package files are kept; null for the disk */
@@ -45,15 +45,15 @@ const POOLED = /^pool\/([a-z]+)\/[0-9a-f]{2}\/([0-9a-f]{64})\/[^/]+$/
 const PAGE = 1000
 
 export interface RestoreOptions {
-  /** also an archive that does not prove that it is whole, because an older build made it */
+  /** also restores an archive of an older build, which does not prove that it is complete */
   withoutProof: boolean
-  /** secrets that the key of this system does not open are left unset */
+  /** leaves secrets unset that the key of this system does not open */
   withoutSecrets: boolean
 }
 
 /**
- * @throws Problem('validation_error') for what is no whole archive of this service, for one of a newer version, and for a
- * system that is not empty; nothing is written then
+ * @throws Problem('validation_error') for a file that is no complete archive of this service, for an archive of a newer version,
+ * and for a system that is not empty; nothing is written then
  */
 export async function restore(archive: string, deps: RestoreDeps, options: RestoreOptions): Promise<void> {
   const { reposDir, databaseUrl, print } = deps
@@ -94,7 +94,7 @@ export async function restore(archive: string, deps: RestoreDeps, options: Resto
   print('restored; the indexes are built and signed when the service starts')
 }
 
-/** @throws Problem('validation_error') for an archive without proof, unless it is wanted so */
+/** @throws Problem('validation_error') for an archive without proof, unless `withoutProof` is set */
 function sayProof({ entries, proof }: Verified, { withoutProof }: RestoreOptions, print: RestoreDeps['print']): void {
   if (proof) {
     print(`the archive is whole: made at ${proof.created_at} by version ${proof.service}, ${entries} entries as listed`)
@@ -111,7 +111,7 @@ function sayProof({ entries, proof }: Verified, { withoutProof }: RestoreOptions
   print('Known are: package files have the digests in their names, and the dump can be read to its end.')
 }
 
-/** @throws Problem('validation_error') when secrets cannot be read, unless they are to be left out */
+/** @throws Problem('validation_error') when secrets cannot be read, unless `withoutSecrets` is set */
 function saySecrets(names: readonly string[], { settingsKey, print }: RestoreDeps, options: RestoreOptions): void {
   if (names.length === 0) return
   if (!options.withoutSecrets)
@@ -138,7 +138,7 @@ async function requireEmpty(paths: Paths): Promise<void> {
     throw new Problem('validation_error', `${settings} exists: restore into an empty REPOS_DIR`)
 }
 
-/** Package files go to the store one by one: the disk need not have room for all. An object is harmless until a record names it. */
+/** Package files go to the store one by one: the disk need not have room for all. No record names the objects yet. */
 async function unpack(archive: string, scratch: string, store: ObjectStore | null): Promise<void> {
   for await (const { name, type, content } of readArchive(archive)) {
     const path = join(scratch, name)
@@ -148,7 +148,7 @@ async function unpack(archive: string, scratch: string, store: ObjectStore | nul
       continue
     }
     await ensureDirectory(dirname(path), 0o700)
-    // Whatever modes the archive has. A web server reads packages through the published trees (store/files/pool.ts).
+    // The modes of the archive do not count. A web server reads packages through the published trees (store/files/pool.ts).
     const file = await createFile(path, sha256 ? 0o644 : 0o600)
     try {
       for await (const chunk of content) await file.write(chunk)
@@ -176,14 +176,14 @@ async function moveIntoPlace(scratch: string, paths: Paths, store: ObjectStore |
     const from = join(scratch, name)
     if (!(await exists(from))) continue
     await mkdir(dirname(to), { recursive: true, mode: 0o700 })
-    // An empty directory may be there.
+    // An empty directory may exist there.
     if (name !== SETTINGS) await rm(to, { recursive: true, force: true })
     await rename(from, to)
     await fsyncPath(dirname(to))
   }
 }
 
-/** The service chains the entries when it starts: it has the key. */
+/** The service chains the entries when it starts, because it has the key. */
 async function withdraw(
   db: Db,
   paths: Paths,
@@ -200,7 +200,7 @@ async function withdraw(
   for (const one of withdrawn) print(`quarantined: ${one}, until it is deleted and uploaded again`)
 }
 
-/** What the processes of the old system had begun does not go on here. */
+/** Ends the unfinished work of the old system's processes. */
 async function settle(db: Db, paths: Paths): Promise<void> {
   await sql`update tasks set state = 'cancelled', finished_at = now(), holder = null
     where kind = ${BACKUP} and state in ('queued', 'running', 'cancelling')`.execute(db)
@@ -232,7 +232,7 @@ DATABASE_URL and REPOS_DIR name the empty system.
 ${WITHOUT_PROOF}  restores an archive of an older build too, of which nobody can tell whether it is whole
 ${WITHOUT_SECRETS}  leaves settings unset that SETTINGS_ENCRYPTION_KEY does not decrypt, because the old key is lost`
 
-/** @returns the exit code: 0 when it was restored, 1 when not, 2 for wrong use */
+/** @returns the exit code: 0 when it was restored, 1 when it was not, 2 for wrong usage */
 export async function restoreCommand(
   args: readonly string[],
   deps: RestoreDeps & { complain(line: string): void },

@@ -1,9 +1,10 @@
-// The secrets in the settings of an archive: which of them the key of this system does not open, and the file without those.
+// The secrets in the settings of an archive: which of them this system's key cannot open, and the file without them.
 import { createSecretBox, isSealed } from '../../kernel/crypto.ts'
 
 /**
  * @param key of the system that is restored into; null when it is not known here
- * @returns names of the settings whose secrets it does not open; none for what is no JSON, which the service says at its start
+ * @returns names of the settings whose secrets it does not open; none for a file that is no JSON, which the service reports at
+ * its start
  */
 export function unreadableSecrets(text: string, key: string | null): string[] {
   const box = key === null ? null : createSecretBox(key)

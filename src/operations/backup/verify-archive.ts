@@ -1,4 +1,4 @@
-// Reads all of a backup archive and compares it with what it says of itself: an archive proves that it is whole, or is refused.
+// Reads all of a backup archive and compares it with its own list: an archive proves that it is complete, or is refused.
 import { createHash } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { Problem } from '../../domain/problem.ts'
@@ -7,20 +7,20 @@ import { ABOUT, createListReader, LIST, LIST_MODE, readAbout, type About, type T
 import { digestIn, DUMP, foreign, MISSING, readArchive, SETTINGS, shown, type ArchiveEntry } from './read-archive.ts'
 
 export interface Verified {
-  /** without the list itself */
+  /** number of entries without the list itself */
   entries: number
   packages: number
-  /** package files that it says it lacks */
+  /** package files that the archive lacks according to its list */
   missing: MissingFile[]
   /** the settings file; empty when there is none */
   settings: string
-  /** null for an archive of a build that wrote no list: whether it is whole cannot be known */
+  /** null for an archive of a build that wrote no list: nobody can tell whether it is complete */
   proof: (About & Totals) | null
 }
 
 /**
- * @throws Problem('validation_error') when it is damaged, truncated, or other than its list says; when it lacks the dump,
- *   or a package file has other bytes than its name says
+ * @throws Problem('validation_error') when it is damaged, truncated or differs from its list; when it lacks the dump,
+ *   or when a package file's bytes do not match the digest in its name
  */
 export async function verifyArchive(path: string): Promise<Verified> {
   const list = createListReader()
@@ -57,7 +57,7 @@ export async function verifyArchive(path: string): Promise<Verified> {
   return { ...found, proof: about && totals && { ...about, ...totals } }
 }
 
-/** @throws Problem('validation_error') for other bytes than the name says */
+/** @throws Problem('validation_error') when the bytes do not match the digest in the name */
 function isPackage({ name, type }: ArchiveEntry, sha256: string): boolean {
   if (type === 'directory') return false
   const expected = digestIn(name)
@@ -75,7 +75,7 @@ async function readSettings(sizeBytes: number, content: AsyncIterable<Uint8Array
   return text(content)
 }
 
-/** @returns the content, and what reads the rest of it and tells the digest of all */
+/** @returns the content, and a function that reads the rest of it and returns the digest of everything */
 function hashing(source: AsyncIterable<Uint8Array>) {
   const hash = createHash('sha256')
   const content = (async function* () {

@@ -1,4 +1,4 @@
-// What becomes of packages whose files a backup lacks: they are quarantined, so that the indexes of the others can be built.
+// Quarantines packages whose files a backup lacks, so that the indexes of the other packages can be built.
 import type { AuditEvent } from '../../domain/audit.ts'
 import { isRefused } from '../../domain/transitions.ts'
 import { findDistribution } from '../../formats/index.ts'
@@ -17,7 +17,7 @@ export interface WithdrawDeps {
   audit: AuditLog
 }
 
-/** As a person would quarantine them. @returns `name version arch in distribution` of each */
+/** Quarantines them as a person would. @returns `name version arch in distribution` of each */
 export async function withdrawMissing(
   { db, clock, audit }: WithdrawDeps,
   missing: readonly MissingFile[],

@@ -21,18 +21,18 @@ export interface LocalFile {
   /** on the disk */
   path: string
   mode: number
-  /** bytes from its beginning; all without it */
+  /** bytes from its beginning; by default all */
   sizeBytes?: number
-  /** left out when it was changed since, in milliseconds since 1970 */
+  /** left out when it changed after this time, in milliseconds since 1970 */
   unchangedSince?: number
 }
 
-/** What the archive says of itself. */
+/** What the archive states about itself. */
 export interface Proof {
   about: About
   /** path of a new file for the list of entries */
   list: string
-  /** asked when all files are written */
+  /** called when all files are written */
   totals(): Pick<Totals, 'missing' | 'rows'>
 }
 
@@ -41,13 +41,13 @@ export interface Written {
   sha256: string
 }
 
-/** Of the dump, the log and what else is text: a better level would take three times as long. */
+/** Level for the dump, the log and other text: a better one would take three times as long. */
 const LEVEL = constants.Z_BEST_SPEED
-/** Packages are compressed already: 100 MiB take 0.5 s of CPU in this way, and 2.8 at best speed for less than 1 %. */
+/** Packages are already compressed: 100 MiB take 0.5 s of CPU this way; best speed takes 2.8 and saves less than 1 %. */
 const LEVEL_OF_PACKAGES = constants.Z_NO_COMPRESSION
 
 /**
- * Streams files into a new archive, flushed to disk. A file that is shorter than it was when it was opened is an error.
+ * Streams files into a new archive, flushed to disk. A file that has become shorter since it was opened is an error.
  * @param directories names of directories below the top, written before the files
  * @param onFile called before each file; may throw to stop
  */
@@ -85,7 +85,7 @@ export async function writeArchive(
     tar.destroy(error as Error)
     throw error
   })
-  // The pipeline fails with the error of the entry that could not be added.
+  // The pipeline also fails with the error of the entry that could not be added.
   const [added, written] = await Promise.allSettled([adding, writing])
   if (added.status === 'rejected' && written.status === 'rejected') throw written.reason ?? added.reason
   if (added.status === 'rejected') throw added.reason
@@ -94,7 +94,7 @@ export async function writeArchive(
   return { sizeBytes, sha256: hash.digest('hex') }
 }
 
-/** What it is, its directories and files, and the list of all these. */
+/** Adds the entry about the archive, its directories and files, and the list of all these. */
 async function addEntries(
   tar: Pack,
   { about, list, totals }: Proof,
@@ -143,7 +143,7 @@ async function addFile(to: Target, file: ArchiveFile): Promise<void> {
 
 async function addLocal(to: Target, local: LocalFile): Promise<void> {
   const { name, path, mode, sizeBytes, unchangedSince } = local
-  // One file, even when another takes its name meanwhile.
+  // All reads use this one file, even when another file takes its name meanwhile.
   const file = await open(path).catch((error: unknown) => {
     if (unchangedSince !== undefined && isMissing(error)) return null
     throw error
@@ -153,7 +153,7 @@ async function addLocal(to: Target, local: LocalFile): Promise<void> {
     const { size: onDisk, mtime, mtimeMs } = await file.stat()
     if (unchangedSince !== undefined && mtimeMs >= unchangedSince) return
     const size = sizeBytes ?? onDisk
-    // Exactly as many bytes as the header says, also of a file that has grown.
+    // Exactly as many bytes as in the header, even when the file has grown.
     await addStream(to, { name, mode, size, mtime }, () =>
       file.createReadStream({ start: 0, end: size - 1, autoClose: false }),
     )
@@ -169,7 +169,7 @@ interface Header {
   mtime: Date
 }
 
-/** @param stream is not called when there are no bytes */
+/** @param stream not called for an empty entry */
 async function addStream({ tar, top, list }: Target, entry: Header, stream: () => Readable): Promise<void> {
   const { name, mode, size } = entry
   const header = { ...entry, name: `${top}/${name}`, type: 'file' as const }

@@ -1,4 +1,4 @@
-// What happened on each day, counted once from the audit chain and kept when its entries are removed.
+// Activity of each day, counted once from the audit chain. The counts are kept when the entries are removed.
 import { sql } from 'kysely'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -9,9 +9,9 @@ import { transaction } from '../../store/transaction.ts'
 export interface DayActivity {
   /** UTC, `2026-03-01` */
   date: string
-  /** packages that came in */
+  /** packages that arrived */
   imports: number
-  /** packages that were refused, quarantined or rejected when they came */
+  /** packages that were refused, quarantined or rejected on arrival */
   failures: number
   decisions: number
   /** packages that the gate, a rescan or a re-match judged */

@@ -119,7 +119,7 @@ describe('the days', () => {
         entry(6, '2026-03-10', 'SECURITY_DECISION', 'assigned'),
         entry(7, '2026-03-10', 'RESCAN', 'published'),
         entry(8, '2026-03-10', 'LOGIN', 'ok'),
-        // Not chained yet: it may still get a place between others.
+        // Not chained yet: its later position may be between others.
         entry(null, '2026-03-10', 'UPLOAD', 'published'),
       ])
       .execute()

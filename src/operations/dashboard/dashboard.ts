@@ -1,4 +1,4 @@
-// What the dashboard shows, from counters and the first rows of indexes: it costs the same with a million packages.
+// The content of the dashboard, from counters and the first rows of indexes: its cost is the same with a million packages.
 import { DAY_MS } from '../../domain/durations.ts'
 import type { AntivirusStatus } from '../../gate/engines/scanner.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
@@ -33,17 +33,17 @@ export interface DashboardDeps {
   clock: Clock
   activity: Activity
   growth: Pick<PoolGrowth, 'since'>
-  /** chains the entries that were recorded last, so that they count */
+  /** chains the latest recorded entries, so that they are counted */
   audit: { flush(): Promise<void> }
   antivirus(): Promise<AntivirusStatus>
 }
 
 export type Dashboard = ReturnType<typeof createDashboard>
 
-/** How long before a deadline it is reported, as in the report about deadlines. */
+/** A deadline is reported this long before it passes, as in the report about deadlines. */
 const WARNING_DAYS = 7
 const ACTIVITY_DAYS = 7
-/** Items of each kind of alert, and of each list. */
+/** Most items of each kind of alert, and of each list. */
 const LISTED = 10
 
 export function createDashboard({ db, clock, activity, growth, audit, antivirus }: DashboardDeps) {
@@ -53,7 +53,7 @@ export function createDashboard({ db, clock, activity, growth, audit, antivirus 
     return activity.history(days)
   }
 
-  /** @returns the alerts, and the exceptions that end soon, which are among them */
+  /** @returns the alerts; and separately the exceptions among them that end soon */
   async function alerts(now: Date) {
     const soon = new Date(now.getTime() + WARNING_DAYS * DAY_MS)
     const [late, near, ending, quarantined, held, missing, deadlines] = await Promise.all([
@@ -85,7 +85,7 @@ export function createDashboard({ db, clock, activity, growth, audit, antivirus 
   }
 
   return {
-    /** What happened on the last days, and what the pool held at the end of each. */
+    /** The activity of the last days, and the pool at the end of each. */
     async history(count: number) {
       const days = await history(count)
       const pool = await growth.since(days[0]?.date ?? '')

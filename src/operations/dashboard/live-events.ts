@@ -1,4 +1,4 @@
-// Which events of the dashboard's stream an audit entry is (docs/api-decisions.md, section 14). Pure.
+// Converts an audit entry to events of the dashboard's stream (docs/api-decisions.md, section 14). Pure.
 import type { Selectable } from 'kysely'
 import type { Access } from '../../domain/roles.ts'
 import { PACKAGE_STATUSES, type PackageStatus } from '../../domain/status.ts'
@@ -8,17 +8,17 @@ import type { AuditTable } from '../../store/tables.ts'
 export interface LiveEvent {
   event: 'package' | 'decision' | 'scan' | 'review_queue' | 'sync' | 'job' | 'health'
   data: Record<string, unknown>
-  /** place in the audit chain; null for states, which a client that connects again gets anew */
+  /** position in the audit chain; null for states, which a client receives again when it connects again */
   id: number | null
   /** who may see it */
   access: Access
-  /** keys that callers without `auditor+` get as null */
+  /** keys that are null for callers without `auditor+` */
   people?: readonly string[]
 }
 
 export type ChainedEntry = Selectable<AuditTable> & { seq: number }
 
-/** Actions that give events; entries of others are not read. */
+/** Actions with events; entries of other actions are not read. */
 export const LIVE_ACTIONS = [
   ...['UPLOAD', 'IMPORT', 'DELETE', 'PROMOTE', 'MIGRATE', 'QUARANTINE'],
   ...['SECURITY_DECISION', 'DECISION_RESOLVED', 'RESCAN', 'CVE_REMATCH', 'SLA_EXPIRED'],
@@ -33,7 +33,7 @@ const BECOMES: Record<PackageStatus, PackageAction> = {
   rejected: 'rejected',
 }
 
-/** The events of an entry, in order. Only the last has its id: a client that got only some of them gets all again. */
+/** The events of an entry, in order. Only the last one has an id: a client that received only some of them receives all again. */
 export function liveEventsOf(entry: ChainedEntry): LiveEvent[] {
   const events = unnumbered(entry)
   return events.map((one, i) => ({ ...one, id: i === events.length - 1 ? entry.seq : null }))
@@ -70,7 +70,7 @@ function unnumbered(entry: ChainedEntry): Omit<LiveEvent, 'id'>[] {
   }
 }
 
-/** The event of a record that has this status now; none when it is no status. */
+/** The event of a record with this new status; none when the text is no status. */
 function changed(entry: ChainedEntry, status: unknown): Omit<LiveEvent, 'id'>[] {
   const known = PACKAGE_STATUSES.find((one) => one === status)
   return known === undefined ? [] : [packageEvent(entry, BECOMES[known], known)]

@@ -1,5 +1,5 @@
 // Events for the streams of this process. The audit chain is the source, so every replica sends the same events with the
-// same ids, and a client continues at another replica where it left off. Nothing is read while nobody listens.
+// same ids, and a client can continue at another replica. Nothing is read while nobody listens.
 import type { BusEvents } from '../../kernel/bus.ts'
 import { createShared } from '../../kernel/shared.ts'
 import type { Db } from '../../store/db.ts'
@@ -9,7 +9,7 @@ import { readTotals } from './totals.ts'
 
 export interface LiveListener {
   receive(events: readonly LiveEvent[]): void
-  /** Accounts or tokens changed: who may still listen must be asked again. */
+  /** Accounts or tokens changed: the rights of the listener must be checked again. */
   accountsChanged(): void
   /** The service stops. */
   end(): void
@@ -18,11 +18,11 @@ export interface LiveListener {
 export interface LiveFeed {
   /** @returns a function that stops listening */
   listen(listener: LiveListener): () => void
-  /** The last entry whose events were, or are being, sent to listeners. */
+  /** The last entry whose events were sent, or are being sent, to listeners. */
   position(): Promise<number>
   /**
-   * The last events after an entry, up to and with another one.
-   * @returns `missed`: how many entries before them are left out
+   * The last events after an entry, up to and including those of another one.
+   * @returns `missed`: how many earlier entries are left out
    */
   replay(after: number, upTo: number): Promise<{ events: LiveEvent[]; missed: number }>
   /** Looks for new events soon. */
@@ -33,22 +33,22 @@ export interface LiveFeed {
 
 export interface LiveFeedDeps {
   db: Db
-  /** chains entries, so that they have their place */
+  /** chains entries, so that they have their position */
   audit: { flush(): Promise<void> }
   tasks: TaskProgress
   health(): Promise<{ status: string }>
   onError(error: unknown): void
-  /** how often events of other replicas are looked for, in ms; `wake` is faster */
+  /** interval between checks for events of other replicas, in ms; `wake` is faster */
   everyMs?: number
 }
 
-/** Entries that a client gets again when it connects again. */
+/** Most entries that a client receives again when it connects again. */
 const REPLAYED = 500
 /** Entries read at a time. */
 const BATCH = 500
 /** `missed` counts no further. */
 const MOST_MISSED = 10_000
-/** Health is checked with every so many looks. */
+/** Health is checked once in this many checks. */
 const HEALTH_EVERY = 15
 
 /** Entries after which callers may have lost their rights. */
@@ -65,7 +65,7 @@ export function createLiveFeed({ db, audit, tasks, health, onError, everyMs = 2_
   let stopped = false
   let last = { pending: -1, health: '' }
 
-  /** Where a feed begins that nobody listened to. */
+  /** Sets the start of a feed that had no listener so far. */
   const begin = createShared(async () => {
     if (at !== null) return
     await audit.flush()
@@ -114,7 +114,7 @@ export function createLiveFeed({ db, audit, tasks, health, onError, everyMs = 2_
   function wake(): void {
     if (listeners.size === 0) return
     look().catch((error: unknown) => {
-      // The database is closed after `stop`, and does not wait for a look that is under way.
+      // The database is closed after `stop`, without waiting for a running check.
       if (!stopped) onError(error)
     })
   }

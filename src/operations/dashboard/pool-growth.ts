@@ -1,4 +1,4 @@
-// How the pool grows: a sample of each day, taken from the counters of the distributions. The last sample of a day counts.
+// The growth of the pool: a sample of each day, taken from the counters of the distributions. The last sample of a day counts.
 import { sql } from 'kysely'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -12,9 +12,9 @@ export interface PoolDay {
 }
 
 export interface PoolGrowth {
-  /** Writes the sample of today over the earlier ones, and deletes days that nobody can ask for any more. */
+  /** Replaces today's sample, and deletes days that nobody can request any more. */
   sample(): Promise<void>
-  /** Samples by day (UTC, `2026-03-01`) since `first`; days on which nothing ran are missing, today is always there. */
+  /** Samples by day (UTC, `2026-03-01`) since `first`; days on which nothing ran are missing, today is always included. */
   since(first: string): Promise<Map<string, PoolDay>>
 }
 

@@ -1,11 +1,11 @@
-// Notices which tasks changed since the last look, in any replica, for the dashboard's stream.
+// Notices which tasks of any replica changed since the last check, for the dashboard's stream.
 import { isEnded } from '../../domain/tasks.ts'
 import type { Db } from '../../store/db.ts'
 import type { TaskRow } from '../../store/tables.ts'
 import { lastLines } from '../../tasks/task-query.ts'
 import type { LiveEvent } from './live-events.ts'
 
-/** Tasks looked at each time; the oldest come first, so that none is forgotten. */
+/** Tasks checked each time; the oldest are first, so that none is forgotten. */
 const MOST_TASKS = 200
 
 export interface TaskProgress {

@@ -1,4 +1,4 @@
-// How many packages there are, from the counters that each distribution's row keeps; never a table scan.
+// Number of packages, from the counters in each distribution's row; never a table scan.
 import type { Db } from '../../store/db.ts'
 import type { Totals } from '../monitoring/metrics.ts'
 

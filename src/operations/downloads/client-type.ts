@@ -1,11 +1,11 @@
-// Which program a user agent names.
+// Which program a user agent belongs to.
 
-/** In the order in which they are looked for: libraries and proxies mention others after themselves. */
+/** Tried in this order: libraries and proxies add the names of others after their own. */
 const TYPES = [
   ['apt', /^(?:Debian|Ubuntu) APT|\bapt(?:-http|-get|itude)?\//i],
   ['zypper', /\bzypp\b/i],
   ['dnf', /\b(?:lib)?dnf5?\b|\byum\b|\bmicrodnf\b|\blibrepo\b|\burlgrabber\b/i],
-  // apk-tools 2.14 and 3.0 name the library alone (net/libfetch); FreeBSD's fetch has its own name before it.
+  // apk-tools 2.14 and 3.0 name only the library (net/libfetch); FreeBSD's fetch puts its own name before it.
   ['apk', /\bapk-tools\b|^apk\b|^libfetch\//i],
   ['wget', /^wget/i],
   ['curl', /^(?:lib)?curl/i],

@@ -1,4 +1,4 @@
-// What is known of downloads, as people ask for it: statistics of the last days, and who downloaded a package.
+// What people can ask about downloads: statistics of the last days, and who downloaded a package.
 import type { FormatId } from '../../domain/package.ts'
 import { FORMATS } from '../../formats/index.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -39,13 +39,13 @@ export interface NameFilter extends FileFilter {
 
 export interface Downloads {
   stats(days: number): ReturnType<typeof statsOf>
-  /** Downloads of a name; `pages` are who downloaded it, in pages. */
+  /** Downloads of a name; `pages` lists who downloaded it. */
   ofName(filter: NameFilter): ReturnType<typeof ofName>
   /** Who downloaded each of these records in the last `RADIUS_DAYS` days. */
   radiusOf(records: readonly FileOfRecord[]): Promise<(record: FileOfRecord) => BlastRadius & { days: number }>
   /** Who downloaded a name in the last `RADIUS_DAYS` days, in any version and distribution. */
   radiusOfName(name: string, format: FormatId): Promise<BlastRadius & { days: number }>
-  /** Downloads ever counted; they never fall. */
+  /** All downloads that were ever counted; these numbers never fall. */
   everCounted(): Promise<{ format: FormatId; downloads: number }[]>
 }
 
@@ -57,7 +57,7 @@ interface Deps {
 
 /** Days that the details of a package and the review queue look back. */
 export const RADIUS_DAYS = 30
-/** The latest downloads of a record there. */
+/** Most downloads of a record in these places, the latest ones. */
 export const MOST_RADIUS = 20
 /** Entries of each list of the statistics. */
 export const MOST_LISTED = 50
@@ -81,7 +81,7 @@ export function createDownloads(deps: Deps): Downloads {
   }
 }
 
-/** The last days up to today, without those that retention removes, or has removed. */
+/** The last days up to today, without days that retention has removed or is about to remove. */
 function rangeOf({ clock, settings }: Deps, days: number): { from: number; today: number } {
   const today = dayOf(clock.now())
   return { from: Math.max(today - days + 1, today - settings().retention.access_log_days), today }
@@ -134,7 +134,7 @@ async function statsOf(deps: Deps, days: number) {
 async function ofName(deps: Deps, { name, format, days, ...filter }: NameFilter) {
   const { db } = deps
   const { from, today } = rangeOf(deps, days)
-  // Names of different formats are different packages: the one that was downloaded last is meant.
+  // Names in different formats are different packages: by default the most recently downloaded one.
   const [known] = await downloadedNames(db, name, format)
   const head = { name, format: known?.format ?? format ?? null, days }
   if (!known) return { head: { ...head, ...NONE, per_day: eachDay(from, today, []) }, pages: none() }

@@ -1,4 +1,4 @@
-// Which access logs there are: those of our listeners, and those of nginx that the settings name, with their rotations.
+// Which access logs exist: those of our listeners, and those of nginx that the settings name, with their rotated files.
 import { constants } from 'node:fs'
 import { open, readdir, readlink, realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
@@ -13,14 +13,14 @@ export interface LogPlace {
   roots: readonly string[]
 }
 
-/** `access-apt.log`, and as retention or logrotate(8) renamed it. */
+/** `access-apt.log`, also after retention or logrotate(8) renamed it. */
 const OURS = /^access-[\w.-]+\.log(?:-\d{8}(?:-\d+)?|\.\d{1,4})?(?:\.gz)?$/
-/** What logrotate(8) appends: a number, or a date with `dateext`. */
+/** The suffix of logrotate(8): a number, or a date with `dateext`. */
 const ROTATION = /^(?:-\d{8}(?:-\d+)?|\.\d{1,4})?(?:\.gz)?$/
-/** Of one directory; a log that is rotated every hour has 2,000 in three months. */
+/** Limit of one directory; a log that is rotated every hour has 2,000 files in three months. */
 const MOST_FILES = 10_000
 
-/** The logs of our listeners: in the directory, and of other machines in the directories in it. */
+/** The logs of our listeners: in the directory, and for other machines in its subdirectories. */
 export async function ourLogs(directory: string): Promise<LogPlace[]> {
   const places: LogPlace[] = []
   const take = (at: string, names: readonly string[]) => {
@@ -45,7 +45,7 @@ export async function ourLogs(directory: string): Promise<LogPlace[]> {
 /**
  * The logs of nginx.
  * @param named absolute paths, separated by commas
- * @param roots directories that they must be in
+ * @param roots directories that must contain them
  */
 export async function nginxLogs(named: string, roots: readonly string[]): Promise<LogPlace[]> {
   const places: LogPlace[] = []
@@ -65,14 +65,14 @@ export const pathsIn = (named: string): string[] =>
     .map((path) => path.trim())
     .filter(Boolean)
 
-/** Those that are written now come before old ones, of which there may be much to read. */
+/** Logs that are being written are first, because old logs may take long to read. */
 const liveFirst = (a: LogPlace, b: LogPlace) => Number(isPacked(a.path)) - Number(isPacked(b.path))
 
 const isPacked = (path: string) => path.endsWith('.gz')
 
 /** @returns null when it is gone, or is no regular file @throws when it is not below one of the roots */
 export async function openLog({ path, roots }: LogPlace): Promise<OpenLog | null> {
-  // Without O_NONBLOCK the open would wait for somebody who writes to a named pipe.
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(ifMissing(null))
   if (!file) return null
   try {

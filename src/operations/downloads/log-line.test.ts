@@ -1,4 +1,4 @@
-// Lines of access logs: our own, nginx's, formats that add to it, and lines that somebody made up.
+// Lines of access logs: our own, nginx's, extended formats, and forged lines.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,14 +1,14 @@
-// One line of an access log in nginx's "combined" format, with whatever a log_format of one's own adds after it.
+// One line of an access log in nginx's "combined" format. A custom log_format may add anything after it.
 import { isIP } from 'node:net'
 
-/** A request that was answered, as its line says. */
+/** An answered request, as logged. */
 export interface LogLine {
-  /** of the client */
+  /** address of the client */
   address: string
   /** seconds since 1970 */
   at: number
   method: string
-  /** as it was sent, escaped by the logger */
+  /** as sent, escaped by the logger */
   target: string
   status: number
   bytes: number
@@ -16,20 +16,20 @@ export interface LogLine {
   agent: string
 }
 
-/** Longest line that is looked at: nginx takes 32 KiB of request head, and writes a byte as four characters. */
+/** Longest line that is parsed: nginx accepts 32 KiB of request head, and may write four characters for one byte. */
 export const MOST_LINE_BYTES = 160 * 1024
 const MOST_AGENT_CHARS = 200
 
 /**
- * Quotes and control characters of clients are escaped by nginx, and by us, so the first quote is the log's own, and what a
- * client sends cannot end a field. The second token is the host of Apache's "vhost_combined".
+ * nginx and our listeners escape quotes and control characters of clients. So the first quote is the log's own, and no client
+ * can end a field. The second token is the host of Apache's "vhost_combined".
  */
 const COMBINED =
   /^(?:[\w.:-]+ )?([0-9a-fA-F.:]{2,45}) - [^"]{0,1000}\[(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)\] "([^"]*)" (\d{3}) (\d{1,15}) "[^"]*" "([^"]*)"(?: |$)/
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** @returns null for a line that is of another format, or has a request that is none */
+/** @returns null for a line in another format, or one without a valid request */
 export function parseLine(line: string): LogLine | null {
   const match = COMBINED.exec(line)
   if (!match) return null
@@ -38,7 +38,7 @@ export function parseLine(line: string): LogLine | null {
   if (monthIndex < 0 || !isIP(address as string)) return null
   const offset = (Number(zoneHours) * 60 + Number(zoneMinutes)) * 60 * (sign === '-' ? -1 : 1)
   const local = Date.UTC(Number(year), monthIndex, Number(day), Number(hour), Number(minute), Number(second)) / 1000
-  // nginx writes what it could not read as it came: a TLS greeting, an empty line.
+  // nginx logs invalid requests unchanged: a TLS greeting, an empty line.
   const [method, target] = /^([A-Z]{1,20}) (\S+) HTTP\/\d(?:\.\d)?$/.exec(request as string)?.slice(1) ?? ['', '']
   return {
     address: address as string,
@@ -52,12 +52,12 @@ export function parseLine(line: string): LogLine | null {
 }
 
 /**
- * Statuses that give a client a package: whole, a range, or the address of the object store (`POOL_REDIRECT`). 304 and HEAD
- * give none.
+ * Statuses of answers that give a client a package: the whole file, a range, or the address of the object store
+ * (`POOL_REDIRECT`). 304 and HEAD give none.
  */
 export const GIVES = { whole: 200, range: 206, redirect: 302 } as const
 
-/** Whether the request was for a file, and the answer gave it. */
+/** Whether the answer gave the client a file. */
 export function gaveFile({ method, status }: LogLine): boolean {
   return method === 'GET' && (status === GIVES.whole || status === GIVES.range || status === GIVES.redirect)
 }

@@ -1,4 +1,4 @@
-// The lines of an access log from a place on, plain or packed with gzip, in bounded memory.
+// The lines of an access log from a position on, plain or packed with gzip, in bounded memory.
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -13,15 +13,15 @@ export interface OpenLog {
 export interface Piece {
   /** without line feeds; each at most `MOST_LINE_BYTES` long */
   lines: string[]
-  /** lines that are longer, and were skipped */
+  /** number of longer lines, which were skipped */
   tooLong: number
-  /** where the last of them ends, in unpacked bytes: reading may continue there */
+  /** end of the last line in unpacked bytes: reading can continue there */
   end: number
 }
 
-/** Small, because a batch ends with a chunk: about 650 lines. */
+/** Small, because a batch ends with a chunk, which has about 650 lines. */
 const CHUNK_BYTES = 64 * 1024
-/** The longest beginning by which logs are told apart. */
+/** Logs are distinguished by at most this many bytes at their beginning. */
 const MOST_HEAD_BYTES = 4096
 const LINE_FEED = 10
 
@@ -38,12 +38,12 @@ export async function headOf(log: OpenLog): Promise<{ firstLine: Buffer; whole: 
   return { firstLine: head.subarray(0, first), whole: head.subarray(0, head.lastIndexOf(LINE_FEED) + 1) }
 }
 
-/** The pieces of a log from a place on. What follows the last line feed is a line that is still being written. */
+/** The pieces of a log from a position on. Text after the last line feed is a line that is still being written. */
 export async function* piecesOf(log: OpenLog, from: number): AsyncGenerator<Piece> {
-  /** where the chunk and the line begin, counted from the beginning of the log */
+  /** where the chunk and the line begin, as positions in the log */
   let chunkAt = from
   let lineAt = from
-  /** the beginning of the line, unless it is too long already */
+  /** the beginning of the line, unless it is already too long */
   let begun: Buffer = Buffer.alloc(0)
   for await (const chunk of bytesOf(log, from, CHUNK_BYTES)) {
     const lines: string[] = []
@@ -63,7 +63,7 @@ export async function* piecesOf(log: OpenLog, from: number): AsyncGenerator<Piec
   }
 }
 
-/** The unpacked bytes from a place on. Ends where a file that is still being packed ends. */
+/** The unpacked bytes from a position on. Stops without an error at the end of a file that is still being packed. */
 async function* bytesOf({ file, packed }: OpenLog, from: number, chunkBytes: number): AsyncGenerator<Buffer> {
   if (!packed) {
     yield* storedBytes(file, from, chunkBytes)
@@ -85,7 +85,7 @@ async function* bytesOf({ file, packed }: OpenLog, from: number, chunkBytes: num
   }
 }
 
-/** A stream of the handle would close it. */
+/** Reads without a stream, because a stream of the handle would close it. */
 async function* storedBytes(file: FileHandle, from: number, chunkBytes: number): AsyncGenerator<Buffer> {
   for (let at = from; ;) {
     const buffer = Buffer.allocUnsafe(chunkBytes)

@@ -1,4 +1,4 @@
-// Reading access logs: every download counts once, however logs are renamed, copied, packed, read by two, or cut off.
+// Reading access logs: every download counts once, even when logs are renamed, copied, packed, cut off, or read by two processes.
 import { appendFile, copyFile, mkdir, readFile, rename, symlink, truncate, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'

@@ -21,7 +21,7 @@ import { createTallies, type Tally } from './tally.ts'
 export interface DownloadReader {
   /** Reads each log to its end. @param stopping ends it early; the next run continues there */
   catchUp(stopping: () => boolean): Promise<void>
-  /** The settings say now which logs count: lines that are written before the next reading follow them already. */
+  /** Notes a new choice of logs in the settings: it applies to lines written before the next run too. */
   noteChoice(): Promise<void>
 }
 
@@ -30,16 +30,16 @@ export interface DownloadReaderDeps extends ResolverDeps {
   log: Pick<Log, 'warn'>
   checkpoint: Checkpoint
   settings(): Pick<Settings, 'downloads' | 'retention'>
-  /** of the access logs of our listeners */
+  /** directory of our listeners' access logs */
   directory: string
-  /** directories in which the logs of nginx may be */
+  /** directories that may contain the logs of nginx */
   nginxDirectories: readonly string[]
   /** endings of package files */
   suffixes: readonly string[]
 }
 
 /**
- * What is counted in one transaction. Its rows are made, sent and read at once, which holds the process: 2,000 tallies take up to 30 ms.
+ * Limits of one transaction. Making, sending and reading its rows blocks the process: 2,000 tallies take up to 30 ms.
  */
 const BATCH = { tallies: 2_000, chars: 16 * 1024 * 1024, lines: 500_000 }
 /** How far the clock of another machine may be ahead. */
@@ -47,7 +47,7 @@ const AHEAD_SECONDS = 3600
 
 export function createDownloadReader(deps: DownloadReaderDeps): DownloadReader {
   const { db, clock, log, settings, checkpoint } = deps
-  /** state of each file when it had been read to its end */
+  /** state of each file at the time it had been read to its end */
   let ended = new Map<string, string>()
   let failing = new Map<string, string>()
   const isPackage = new RegExp(`(?:${deps.suffixes.map((one) => one.replace('.', '\\.')).join('|')})(?:\\?|$)`)
@@ -59,7 +59,7 @@ export function createDownloadReader(deps: DownloadReaderDeps): DownloadReader {
     return [...ours, ...(await nginxLogs(settings().downloads.nginx_logs, deps.nginxDirectories))]
   }
 
-  /** What `ended` has of a file: nothing was appended to it, and it was not replaced. Null when it is gone. */
+  /** The state of a file for `ended`: while it is equal, nothing was appended or replaced. Null when the file is gone. */
   async function stateOf({ path }: LogPlace): Promise<string | null> {
     const found = await stat(path, { bigint: true }).catch(ifMissing(null))
     return found && `${found.dev} ${found.ino} ${found.size} ${found.mtimeNs}`
@@ -124,7 +124,7 @@ export function createDownloadReader(deps: DownloadReaderDeps): DownloadReader {
       const { tallies } = batch
       const isFull =
         tallies.size >= BATCH.tallies || tallies.chars >= BATCH.chars || batch.lines >= BATCH.lines || stopping()
-      // Somebody else reads this log: what they leave is read the next time.
+      // Another process reads this log: the next run reads the lines that it leaves.
       if (isFull && !(await store())) return false
       if (stopping()) return false
     }
@@ -153,7 +153,7 @@ export function createDownloadReader(deps: DownloadReaderDeps): DownloadReader {
           if (ended.get(place.path) === state || (await readLog(place, choices, resolver, stopping)))
             now.set(place.path, state)
         } catch (error) {
-          // One log that cannot be read keeps no other from being read.
+          // One unreadable log does not prevent reading the others.
           const { message } = asError(error)
           failures.set(place.path, message)
           if (failing.get(place.path) !== message)
@@ -166,7 +166,7 @@ export function createDownloadReader(deps: DownloadReaderDeps): DownloadReader {
   }
 }
 
-/** The files of a batch, and how many answers were about none that is known. */
+/** The files of a batch, and the number of answers for unknown files. */
 async function identify({ all, recent }: ReturnType<typeof createTallies>, resolver: Resolver) {
   const tallies = [...all]
   const { files, foreign } = await resolver.resolve(new Set(tallies.map(({ target }) => target)))
@@ -175,7 +175,7 @@ async function identify({ all, recent }: ReturnType<typeof createTallies>, resol
   for (const tally of tallies) {
     const file = files.get(tally.target)
     if (file) {
-      // A file for all architectures is in the directory of each.
+      // A file for all architectures is in the directories of all of them.
       const key = `${file.distribution} ${file.sha256} ${tally.day} ${tally.address} ${tally.agent}`
       given.set(key, joined(given.get(key), givenOf(tally, file)))
     } else if (!foreign.has(tally.target)) unknown += tally.whole + Number(tally.beganWithRange)

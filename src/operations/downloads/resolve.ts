@@ -1,4 +1,4 @@
-// Which package file a request of a log was for.
+// Finds the package file that a logged request was for.
 import type { Offered, PackageFormat } from '../../formats/format.ts'
 import { append } from '../../kernel/append.ts'
 import type { Db } from '../../store/db.ts'
@@ -14,13 +14,13 @@ export interface PlacedTarget {
 
 export interface ResolverDeps {
   db: Db
-  /** What the listeners would answer a request from; null for nothing that they publish. */
+  /** The path from which the listeners would answer a request; null for targets that they do not publish. */
   place(target: string): PlacedTarget | null
   find(codename: string): Offered | null
 }
 
 export interface Resolver {
-  /** The files of these targets. A target that is missing was never offered, or too long ago; `foreign` ones are not ours at all. */
+  /** The files of these targets. A missing target was never offered, or too long ago; `foreign` ones are not below our paths. */
   resolve(
     targets: Iterable<string>,
   ): Promise<{ files: ReadonlyMap<string, DownloadedFile>; foreign: ReadonlySet<string> }>
@@ -33,10 +33,10 @@ interface Wanted {
   filename: string
 }
 
-/** Names of one query. */
+/** Most names of one query. */
 const TOGETHER = 1000
 
-/** @returns a resolver for one look at the logs: what it found it keeps, up to `MOST_KEPT` targets */
+/** @returns a resolver for one run over the logs: it keeps what it found, up to `MOST_KEPT` targets */
 export function createResolver({ db, place, find }: ResolverDeps): Resolver {
   const kept = new Map<string, DownloadedFile>()
 

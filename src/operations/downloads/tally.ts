@@ -2,15 +2,15 @@
 import { DAY_SECONDS } from '../../store/downloads/days.ts'
 import { GIVES, type LogLine } from './log-line.ts'
 
-/** What a client with one user agent was given of one path on one day. */
+/** Answers to a client with one user agent for one path on one day. */
 export interface Tally {
   target: string
   address: string
   agent: string
   day: number
-  /** answers with the whole file, or that led to the object store */
+  /** answers with the whole file, or with a redirect to the object store */
   whole: number
-  /** whether a range came before any of them: it continues an earlier download, or begins one */
+  /** whether the first answer was a range: it continues an earlier download, or begins one */
   beganWithRange: boolean
   redirects: number
   /** as logged, without those of redirects */
@@ -19,9 +19,9 @@ export interface Tally {
 
 export interface Tallies {
   add(line: LogLine): void
-  /** different tallies */
+  /** number of different tallies */
   readonly size: number
-  /** characters that they keep in memory */
+  /** number of characters that they keep in memory */
   readonly chars: number
   readonly all: Iterable<Tally>
   /** the last lines, oldest first */
@@ -39,7 +39,7 @@ export function createTallies(): Tallies {
     add(line) {
       const { target, address, agent, status, bytes } = line
       const day = Math.floor(line.at / DAY_SECONDS)
-      // None of them holds a space but the user agent, which is the last.
+      // Only the user agent may contain a space, and it is the last part.
       const key = `${day} ${address} ${target} ${agent}`
       let tally = tallies.get(key)
       if (!tally) {

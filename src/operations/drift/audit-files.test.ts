@@ -1,4 +1,4 @@
-// Damage to the audit log, in its files and in its rows: the scan names it. Uses PGlite and real files.
+// Damage to the audit log, in its files and in its rows, is named by the scan. Uses PGlite and real files.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ beforeEach(async () => {
 let settle: () => Promise<void>
 let record: (at: string, user: string) => Promise<void>
 
-/** A service that starts. */
+/** Opens the audit log, as the start of the service does. */
 function open(): void {
   const { db } = database
   const paths = createPaths(root)
@@ -65,7 +65,7 @@ function open(): void {
   files = createAuditFiles({ db, clock, paths, auditLog: { key: 'k', isSigned, settle: () => settle() } })
 }
 
-/** @returns what one scan finds, and decides about it */
+/** @returns what one scan finds and confirms */
 async function found() {
   const suspects = []
   for await (const batch of files.inspection.suspects(null, new AbortController().signal)) {

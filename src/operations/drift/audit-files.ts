@@ -1,4 +1,4 @@
-// Checks the audit log: its files by their chain and signed checkpoints, and its rows by the files.
+// Checks the audit log: its files against their chain and signed checkpoints, and its rows against the files.
 import { append } from '../../kernel/append.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isMissing } from '../../kernel/files.ts'
@@ -16,14 +16,14 @@ export interface AuditFilesDeps {
   clock: Clock
   paths: Paths
   auditLog: Pick<VerifyOptions, 'isSigned'> & {
-    /** as `openAuditKey` returns it */
+    /** from `openAuditKey` */
     key: string
-    /** Files what was recorded, with a checkpoint when one is due: a young log has none yet. */
+    /** Writes recorded entries to the files, with a checkpoint when one is due: a young log has none yet. */
     settle(): Promise<void>
   }
 }
 
-/** The whole log is read to judge one file. Findings that are judged together share a look. */
+/** Judging one file needs the whole log, so findings that are judged within this time share one reading. */
 const LOOK_KEPT_MS = 60_000
 
 export interface AuditFiles {
@@ -46,7 +46,7 @@ export function createAuditFiles(deps: AuditFilesDeps): AuditFiles {
       name: 'audit log',
       async *suspects(_after, signal) {
         const first = await look(signal)
-        // Retention may have removed days meanwhile, or half a line was on its way: what is wrong is wrong at the second look.
+        // Retention may have removed days meanwhile, or half a line was being written: a second reading shows only real faults.
         yield { ...(first.suspects.length > 0 ? await look(signal) : first), after: '' }
       },
     },
@@ -77,7 +77,7 @@ async function inspect({ db, paths, auditLog }: AuditFilesDeps, signal?: AbortSi
   }
 }
 
-/** A file has one finding, which says its first fault. What lies in no file is a finding of the directory. */
+/** A file has one finding, which states its first fault. A fault outside the files is a finding of the directory. */
 function suspectsOf(faults: readonly Fault[]): Map<string, Suspect> {
   const bySubject = new Map<string, Fault[]>()
   for (const fault of faults) {

@@ -1,4 +1,4 @@
-// Compares the bytes of stored files with their digests, those first that were compared longest ago.
+// Compares the bytes of stored files with their digests, starting with the files whose last comparison is oldest.
 import { sql } from 'kysely'
 import type { Place } from '../../store/files/pool.ts'
 import { suspectOf, type Inspection, type Suspect } from './inspection.ts'
@@ -6,18 +6,18 @@ import { oldestVerified, type Need } from './needs.ts'
 import { placesOf } from './places.ts'
 import type { StoredBytesDeps } from './stored-bytes.ts'
 
-/** A scan reads at least this much: a small pool is compared as a whole every day. */
+/** A scan reads at least this much, so all of a small pool is compared every day. */
 const LEAST_BYTES = 1024 ** 3
-/** A scan a day reads this share of the pool, so each file is compared every 20 days; with ten days missed, every 30. */
+/** A daily scan reads this fraction of the pool, so each file is compared every 20 days; with ten days missed, every 30. */
 const SHARE = 20
 const BATCH = 50
 
-/** The cursor is the number of bytes read so far, and when the scan began in milliseconds since 1970. */
+/** The cursor is the number of bytes read so far, and the beginning of the scan in milliseconds since 1970. */
 export function bitRot(deps: StoredBytesDeps, now: () => Date): Inspection {
   const { db } = deps
   const places = placesOf(deps)
 
-  /** What is damaged is marked too: it is a finding then, which every scan confirms. */
+  /** Also marks damaged files: they are findings then, which every scan confirms. */
   async function noteVerified(needs: readonly Need[]): Promise<void> {
     await db
       .updateTable('blobs')
@@ -32,7 +32,7 @@ export function bitRot(deps: StoredBytesDeps, now: () => Date): Inspection {
 
   async function compare(need: Need, place: Place, signal: AbortSignal): Promise<Suspect | null> {
     const subject = places[place].subjectOf(need)
-    // Another size was found already.
+    // A wrong size is already a finding.
     if ((await places[place].sizeOf(subject)) !== need.size_bytes) return null
     const sha256 = await places[place].digest(subject, signal)
     if (sha256 === null || sha256 === need.sha256) return null
@@ -61,7 +61,7 @@ export function bitRot(deps: StoredBytesDeps, now: () => Date): Inspection {
           }
         }
         yield { suspects, checked: needs.length, after: `${read} ${start}` }
-        // Once the findings are stored: a crash before that compares these files again.
+        // Only after the findings are stored: after an earlier crash these files are compared again.
         await noteVerified(needs)
       }
     },

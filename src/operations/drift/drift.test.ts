@@ -1,4 +1,5 @@
-// Damage in every place that the scan looks at: each is exactly one finding, and what a repair makes of it. Uses PGlite and a real tree.
+// Damage in every place that the scan checks: each is exactly one finding, with the result of its repair. Uses PGlite and a
+// real tree.
 import { createHash } from 'node:crypto'
 import { existsSync, readlinkSync } from 'node:fs'
 import {
@@ -91,7 +92,7 @@ async function open(store: ObjectStore | null): Promise<void> {
   for (const name of ['alpha', 'beta']) await house.addPackage('bookworm', name)
   await house.publisher.converge('bookworm')
   await manifests.catchUp()
-  // Digests of files that were stored since the scan began are not compared.
+  // The scan does not compare digests of files that were stored after it began.
   clock.advance(60_000)
 }
 
@@ -388,7 +389,7 @@ describe('one finding for', () => {
     expect(results).toMatchObject([{ action, resolved: action !== 'none' }])
     const left = await scan()
     if (action === 'none') expect(left).toEqual([found])
-    // The package is lost, which stays a finding until it is deleted.
+    // The package is lost: that stays a finding until the package is deleted.
     else if (action === 'quarantine') expect(left).toEqual([expect.stringMatching(/^quarantine missing /)])
     else expect(left).toEqual([])
   })
@@ -629,7 +630,7 @@ describe('packages in an object store:', () => {
     }
     expect(await scan()).toEqual([])
     expect(await readlink(linked)).toBe(target)
-    // Of objects that nothing needs, the one of a pending deletion is left to it.
+    // Objects that nothing needs are removed; the object of a pending deletion is left to that deletion.
     store.objects.delete(`${FORMAT}/${'00'.repeat(32)}`)
     expect(store.objects).toEqual(before)
   })
@@ -647,7 +648,7 @@ describe('packages in an object store:', () => {
         change(await keyOf('alpha'), (bytes) => bytes.subarray(1))
       } else {
         await writeFile(copy, 'damaged')
-        // One record is published and another one refused, so both places need the bytes.
+        // One record is published and another one is refused, so both places need the bytes.
         const { id: _, ...record } = await deps.db
           .selectFrom('packages')
           .selectAll()

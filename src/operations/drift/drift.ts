@@ -1,4 +1,4 @@
-// The drift scan as other rooms see it: its inspections in order, and what the last scan found.
+// The drift scan for other rooms: its inspections in order, and the result of the last scan.
 import type { DriftArea } from '../../domain/drift.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
@@ -21,7 +21,7 @@ export type DriftDeps = StoredBytesDeps &
     auditFiles: AuditFiles
   }
 
-/** Digests last: they take hours where the others take minutes. */
+/** Digests are last: they take hours, the other inspections minutes. */
 export function createInspections(deps: DriftDeps): Inspection[] {
   return [
     serviceFiles(deps),
@@ -51,7 +51,7 @@ export function createConfirm(deps: DriftDeps): Confirm {
   return (suspect) => byArea[suspect.area](suspect)
 }
 
-/** A scan a day: two missed ones make the result unknown. */
+/** The scan runs daily: after two missed scans the result is unknown. */
 const STALE_SECONDS = 2.5 * 86_400
 
 export interface DriftState {
@@ -62,7 +62,7 @@ export interface DriftState {
   findings: FindingCount[]
 }
 
-/** What the last scan found. Without one, or with an old one, nothing is known. */
+/** The result of the last scan. Without a scan, or after an old one, nothing is known. */
 export async function driftState(db: Db, clock: Clock): Promise<DriftState> {
   const last = await db
     .selectFrom('tasks')

@@ -1,4 +1,4 @@
-// The rows of findings: noted, seen again, resolved, reported once, listed.
+// The rows of findings: noted, seen again, resolved, reported once, and listed.
 import { sql, type Selectable } from 'kysely'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Db } from '../../store/db.ts'
@@ -11,7 +11,7 @@ export type Finding = Selectable<DriftTable>
 const KEPT_DAYS = 90
 const BATCH = 200
 
-/** Notes a finding. One that was resolved before begins again, and is reported again. */
+/** Notes a finding. An earlier resolved finding opens again, and is reported again. */
 export async function noteFinding(db: Db, suspect: Suspect, at: Date): Promise<void> {
   const { subject: _subject, ...seen } = suspect
   const isNew = sql<boolean>`drift.resolved_at is not null`
@@ -45,7 +45,7 @@ export async function resolveFinding(
     .execute()
 }
 
-/** Open findings in the order of their subjects, in batches. @param unseenSince only those that were last seen before */
+/** Open findings in the order of their subjects, in batches. @param unseenSince only those last seen before this time */
 export async function* openFindings(
   db: Db,
   { after = '', unseenSince = null }: { after?: string; unseenSince?: Date | null } = {},
@@ -66,7 +66,7 @@ export async function* openFindings(
   }
 }
 
-/** Marks findings that no alert has named yet as reported. @returns their number, and some of them */
+/** Marks findings that no alert has named yet as reported. @returns their number, and some examples */
 export async function takeUnreported(tx: Db, examples: number): Promise<{ total: number; first: Finding[] }> {
   const first = await tx
     .selectFrom('drift')

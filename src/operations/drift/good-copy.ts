@@ -1,4 +1,4 @@
-// Looks for good bytes of a stored file, wherever the service may have them.
+// Looks for an intact copy of a stored file in every place where the service may have one.
 import { join, relative } from 'node:path'
 import { isMissing } from '../../kernel/files.ts'
 import { treeOf } from '../../publish/tree/generation.ts'
@@ -10,13 +10,13 @@ import { sizeOf } from './reading.ts'
 import { arrivalsOf, type StoredBytesDeps } from './stored-bytes.ts'
 
 export interface GoodCopy {
-  /** for people: a path below `REPOS_DIR`, or an object */
+  /** name for people: a path below `REPOS_DIR`, or an object */
   name: string
   /** Runs work that reads the bytes from a file. */
   use(work: (path: string) => Promise<void>): Promise<void>
 }
 
-/** @returns bytes with the right digest: in the pool, in quarantine, in a tree or among the uploads; null when there are none */
+/** @returns bytes with the right digest from the pool, quarantine, a tree or the uploads; null when there are none */
 export async function goodCopyOf(
   deps: StoredBytesDeps & PublishedDeps & { pool: Pick<Pool, 'withFile'> },
   need: Need,

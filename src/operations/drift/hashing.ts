@@ -1,4 +1,4 @@
-// Digests of files at a bounded rate, so that nobody who waits for the disk or the event loop notices.
+// Digests of files at a bounded rate, so that other users of the disk or the event loop do not notice.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -13,9 +13,9 @@ export interface Hashing {
   digestOf(stream: AsyncIterable<Buffer>, signal?: AbortSignal): Promise<{ sha256: string; sizeBytes: number }>
 }
 
-/** @param bytesPerSecond for all files together */
+/** @param bytesPerSecond limit for all files together */
 export function createHashing(bytesPerSecond: number): Hashing {
-  /** on the clock of `performance`: when the next piece may be read */
+  /** when the next piece may be read, on the clock of `performance` */
   let nextAt = 0
   const digestOf: Hashing['digestOf'] = async (stream, signal) => {
     const hash = createHash('sha256')

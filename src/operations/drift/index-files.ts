@@ -16,10 +16,10 @@ export interface IndexDeps extends PublishedDeps {
   signatures: OwnSignatures
 }
 
-/** A distribution that publishes once a second leaves half a second for a look at one generation. */
+/** A distribution that is published once a second leaves half a second to check one generation. */
 const ATTEMPTS = 5
 
-/** Index files that are missing, differ from what the signed descriptions list, or are not signed by our keys. */
+/** Finds index files that are missing, differ from the signed descriptions, or are not signed by our keys. */
 export function indexFiles(deps: IndexDeps): Inspection {
   return {
     name: 'index files',
@@ -32,7 +32,7 @@ export function indexFiles(deps: IndexDeps): Inspection {
   }
 }
 
-/** All faults of a distribution are found again, so that one file cannot hide behind another. */
+/** Searches for all faults of the distribution again, so that one file cannot hide another. */
 export function confirmIndex(deps: IndexDeps): Confirm {
   return async ({ subject, distribution: codename }) => {
     const offered = deps.all.find(({ distribution }) => distribution.codename === codename)
@@ -44,7 +44,7 @@ export function confirmIndex(deps: IndexDeps): Confirm {
   }
 }
 
-/** @returns null when a publish came between each attempt */
+/** @returns null when a publish interrupted every attempt */
 async function faultsOf(deps: IndexDeps, offered: Offered): Promise<Suspect[] | null> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const faults = await attemptOn(deps, offered)
@@ -64,7 +64,7 @@ async function attemptOn(deps: IndexDeps, offered: Offered): Promise<Suspect[] |
   const linked = await linkedGeneration(tree.link)
   const generation = await liveGeneration(deps.db, codename)
   if ((await linkedGeneration(tree.link)) !== linked) return null
-  // It was never published.
+  // The distribution was never published.
   if (generation === null) return []
   if (linked !== generation) {
     const fault = linked === null ? 'missing' : 'wrong_link'
@@ -81,7 +81,7 @@ async function attemptOn(deps: IndexDeps, offered: Offered): Promise<Suspect[] |
 
   const read = async (path: string) => readOrNull(join(directory, path))
   const claims = await format.readClaims(distribution, read, deps.signatures)
-  // Clients know files by the link, which stays the same when the next generation has the same fault.
+  // Clients see files below the link. Its path stays the same when the next generation has the same fault.
   const shown = (path: string) => join(tree.link, path)
   for (const { path, fault } of claims.roots)
     if (fault) faults.push(suspect(shown(path), fault, fault === 'missing' ? 'index file' : 'not what was signed'))
@@ -94,7 +94,7 @@ async function attemptOn(deps: IndexDeps, offered: Offered): Promise<Suspect[] |
   return (await linkedGeneration(tree.link)) === generation ? faults : null
 }
 
-/** Waits for a publish that has renamed its link and not committed yet. */
+/** Waits for a publish that has renamed its link but not committed yet. */
 async function liveGeneration(db: Db, codename: string): Promise<string | null> {
   return transaction(db, async (tx) => {
     const row = await tx
@@ -123,7 +123,7 @@ async function listedFaults(
     const other = join(tree.byHash, 'SHA256', byHash)
     const isOne = (await inodeOf(other)) === (await inodeOf(join(directory, path)))
     const otherFault = !fault && isOne ? null : await faultOf(other, sizeBytes, sha256)
-    // Both names of one damaged file are one finding.
+    // One damaged file with two names is one finding.
     if (otherFault && !(isOne && otherFault === fault)) faults.push(suspect(other, otherFault, `${BY_HASH} of ${path}`))
   }
   return faults
@@ -144,7 +144,7 @@ async function inodeOf(path: string): Promise<number | null> {
   return (await statName(path))?.ino ?? null
 }
 
-/** Regular files of a generation that its index does not list. Links are those of the layout. */
+/** Regular files of a generation that its index does not list. Links belong to the layout. */
 async function unknownIn(directory: string, { roots, listed }: IndexClaims): Promise<string[]> {
   const known = new Set([...roots, ...listed].map(({ path }) => path))
   const unknown: string[] = []
@@ -162,7 +162,7 @@ async function readOrNull(path: string): Promise<Buffer | null> {
 }
 
 /**
- * Removes damaged files that the next generation would link again: publishes trust the names under `by-hash`, and
+ * Removes damaged files that the next generation would link again, because publishes trust the names under `by-hash` and
  * background indexes. @returns the number of removed files
  */
 export async function removeDamaged({ paths, hashing, signatures }: IndexDeps, offered: Offered): Promise<number> {

@@ -1,4 +1,4 @@
-// What the scan asks of each area: names what looks wrong, and decides about one file under the rules of its writers.
+// What each area implements for the scan: it names suspects, and decides about one file under the rules of the file's writers.
 import type { DriftArea, DriftFault } from '../../domain/drift.ts'
 
 export interface Suspect {
@@ -12,7 +12,7 @@ export interface Suspect {
   package_id: number | null
 }
 
-/** `changing`: somebody works on it now, so nothing can be said. */
+/** `changing`: somebody is working on it, so it cannot be judged now. */
 export type Verdict = { state: 'sound' } | { state: 'changing' } | { state: 'faulty'; suspect: Suspect }
 
 export const SOUND: Verdict = { state: 'sound' }
@@ -21,7 +21,7 @@ export const CHANGING: Verdict = { state: 'changing' }
 /** One batch of an inspection. */
 export interface Inspected {
   suspects: Suspect[]
-  /** files that were looked at */
+  /** number of checked files */
   checked: number
   /** where the next process continues */
   after: string
@@ -29,11 +29,11 @@ export interface Inspected {
 
 export interface Inspection {
   name: string
-  /** Reads everything in batches, without locks: work under way may look like a fault. */
+  /** Reads everything in batches, without locks: a change in progress may look like a fault. */
   suspects(after: string | null, signal: AbortSignal): AsyncIterable<Inspected>
 }
 
-/** Looks at one file again. It never reports what an upload, a publish, a deletion or a cleaning is about to change. */
+/** Checks one file again. It never reports what an upload, a publish, a deletion or a cleaning is about to change. */
 export type Confirm = (
   suspect: Pick<Suspect, 'area' | 'subject' | 'distribution' | 'sha256' | 'package_id'>,
 ) => Promise<Verdict>

@@ -40,7 +40,7 @@ const says = (manifest: Manifest, row: Row) =>
 
 const subjectOf = (paths: Paths, key: string) => join(relative(paths.root, paths.manifests), key)
 
-/** Records without a manifest, or with one that says something else. */
+/** Finds records without a manifest, or with a different one. */
 export function recordManifests({ db, paths, manifests }: ManifestDeps): Inspection {
   return {
     name: 'manifests of records',
@@ -51,7 +51,7 @@ export function recordManifests({ db, paths, manifests }: ManifestDeps): Inspect
         if (rows.length === 0) return
         const suspects: Suspect[] = []
         for (const row of rows) {
-          // Not written yet: the recovery does that every minute.
+          // Its manifest is not written yet: recovery writes it within a minute.
           if (row.manifest_changes < row.changes) continue
           const key = manifests.key(row)
           const manifest = await manifests.read(key)
@@ -66,7 +66,7 @@ export function recordManifests({ db, paths, manifests }: ManifestDeps): Inspect
   }
 }
 
-/** Manifests of no record. */
+/** Finds manifests without a record. */
 export function unknownManifests({ db, paths, manifests }: ManifestDeps): Inspection {
   return {
     name: 'manifest files',
@@ -107,7 +107,7 @@ async function knownKeys(
   return new Set(rows.map(manifests.key))
 }
 
-/** None for a name that no manifest has. */
+/** The package names of a manifest's name; none for a name that no manifest can have. */
 const namesOf = (manifests: ManifestDeps['manifests']) => (key: string) => {
   try {
     return manifests.namesIn(key)
@@ -117,7 +117,7 @@ const namesOf = (manifests: ManifestDeps['manifests']) => (key: string) => {
   }
 }
 
-/** Decides about one manifest. Deletions remove it after their transaction, and a new record of the name writes it again. */
+/** Decides about one manifest. Deletions remove it after their transaction; a new record of the same name writes it again. */
 export function confirmManifest({ db, paths, manifests }: ManifestDeps): Confirm {
   return async ({ subject, package_id: id }) => {
     const key = relative(paths.manifests, join(paths.root, subject))

@@ -1,9 +1,9 @@
-// Where the bytes of stored files have to be, as the database says it now.
+// Where the bytes of stored files must be, according to the current rows of the database.
 import { sql } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 import type { Db } from '../../store/db.ts'
 
-/** One stored file. Both places false: nothing refers to it any more. */
+/** One stored file. If both places are false, nothing refers to it any more. */
 export interface Need {
   sha256: string
   format: FormatId
@@ -11,12 +11,12 @@ export interface Need {
   size_bytes: number
   pool: boolean
   quarantine: boolean
-  /** of the last removal of its bytes */
+  /** token of the last removal of its bytes */
   removal_token: string | null
   removing: boolean
 }
 
-/** As `placeBytes` (store/files/placement) decides it. */
+/** The same rule as `placeBytes` (store/files/placement). */
 const NEED = sql`b.sha256, b.format, b.filename, b.size_bytes, b.removal_token,
   b.removal_token is not null and b.removal_ended_at is null as removing,
   exists (select from packages p where p.sha256 = b.sha256 and p.status not in ('quarantined', 'rejected'))
@@ -34,7 +34,7 @@ export async function needsOf(db: Db, digests: readonly string[]): Promise<Map<s
   return new Map(rows.map((row) => [row.sha256, row]))
 }
 
-/** Those whose bytes were compared with their digest longest ago, and before this time. */
+/** Files last compared with their digest before this time, the oldest comparison first. */
 export async function oldestVerified(db: Db, before: Date, limit: number): Promise<Need[]> {
   const { rows } = await sql<Need>`
     select ${NEED} from blobs b where b.verified_at < ${before}::timestamptz order by b.verified_at, b.sha256
@@ -50,7 +50,7 @@ export interface Placed {
   record: { id: number; name: string; version: string; distribution: string } | null
 }
 
-/** What one stored file needs, and whether somebody is about to change that. */
+/** The need of one stored file, and whether somebody is about to change it. */
 export async function placedNow(db: Db, sha256: string): Promise<Placed> {
   const pending = await db
     .selectFrom('pending_deletions')

@@ -1,4 +1,4 @@
-// Checks the files that the service itself needs: its keys, the public keys that clients fetch, and the settings.
+// Checks the service's own files: its keys, the public keys that clients fetch, and the settings.
 import { createPublicKey } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -19,9 +19,9 @@ export interface OwnFile {
   path: string
   /** closed to other users */
   isPrivate: boolean
-  /** false, or an error, when the content is not what the service loaded */
+  /** false, or an error, when the content differs from what the service loaded */
   isRight(text: string): boolean | Promise<boolean>
-  /** what it is written with when it is missing or wrong; null where only a backup has it */
+  /** the content that repairs a missing or wrong file; null when only a backup has it */
   content: string | null
 }
 
@@ -73,7 +73,7 @@ export function confirmOwn(deps: OwnFilesDeps): Confirm {
     const file = ownFiles(deps).find(({ path }) => relative(deps.paths.root, path) === subject)
     if (!file) return SOUND
     const first = await verdictOn(deps.paths, file)
-    // Settings are replaced by a rename: a file that was just changed is right at the second look.
+    // Settings are replaced by a rename: a file that was just being changed is right at the second check.
     const second = await verdictOn(deps.paths, file)
     return JSON.stringify(first) === JSON.stringify(second) ? second : CHANGING
   }

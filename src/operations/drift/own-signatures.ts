@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { ReaderPool } from '../../formats/readers/pool.ts'
 import { createVerifier } from '../../upstream/verifier.ts'
 
-/** OpenPGP signatures are verified in the readers that also verify those of upstreams. */
+/** OpenPGP signatures are verified in the same readers as those of upstreams. */
 export function createOwnSignatures({ openpgp, apk }: Signers, clock: Clock, readers: ReaderPool): OwnSignatures {
   const verifier = createVerifier(readers)
   const ours = () => verifier.withKeys([openpgp.publicKeyArmored], clock.now())
@@ -24,7 +24,7 @@ export function createOwnSignatures({ openpgp, apk }: Signers, clock: Clock, rea
   }
 }
 
-/** A signature that does not fit is a result, not a failure. */
+/** A wrong signature is a result, not a failure. */
 function orNull<T>(work: Promise<T>): Promise<T | null> {
   return work.catch((error: unknown) => {
     if (isProblem(error, 'upstream_error')) return null

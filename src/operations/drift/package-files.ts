@@ -1,4 +1,4 @@
-// Compares the package files in the published trees with what is offered.
+// Compares the package files in the published trees with the offers.
 import { join, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -44,7 +44,7 @@ const COLUMNS = [
   'offers.arch',
 ] as const
 
-/** What the current publication names; what was accepted since may not be linked yet. */
+/** The offers of the current publication; packages accepted since then may not be linked yet. */
 const published = (db: Db, codename: string) =>
   db
     .selectFrom('offers')
@@ -56,7 +56,7 @@ const published = (db: Db, codename: string) =>
       eb.selectFrom('distributions').select('published_revision').where('codename', '=', codename),
     )
 
-/** Package files that are not linked into the tree, or lead to other bytes. */
+/** Finds package files that are not linked into the tree, or lead to other bytes. */
 export function linkedPackages({ db, paths, pool, all }: PublishedDeps): Inspection {
   async function compare(offered: Offered, tree: Tree, file: OfferedFile): Promise<Suspect[]> {
     const { format, distribution } = offered
@@ -70,7 +70,7 @@ export function linkedPackages({ db, paths, pool, all }: PublishedDeps): Inspect
           package_id: file.package_id,
         })
       if (link === 'nothing') suspects.push(suspect('missing'))
-      // What the pool lacks is a finding of its own.
+      // Bytes that the pool lacks are a separate finding.
       if (link === 'others') suspects.push(suspect('wrong_content'))
     }
     return suspects
@@ -101,7 +101,7 @@ export function linkedPackages({ db, paths, pool, all }: PublishedDeps): Inspect
   }
 }
 
-/** Files in the package directories that no offer names. */
+/** Finds files in the package directories that no offer names. */
 export function unknownPackages({ db, paths, all }: PublishedDeps): Inspection {
   return {
     name: 'files in the trees',
@@ -125,7 +125,7 @@ export function unknownPackages({ db, paths, all }: PublishedDeps): Inspection {
   }
 }
 
-/** Which of these files an offer names: one that lasts, or one whose file may not leave the tree yet. */
+/** Which of these files an offer names: a current offer, or an ended one whose file may not leave the tree yet. */
 export async function namedPaths(
   db: Db,
   { format, distribution }: Offered,
@@ -154,11 +154,11 @@ export function confirmLinked(deps: PublishedDeps): Confirm {
     if (id === null || sha256 === null) return confirmUnknown(path, tree, offered)
     const offerOf = () => published(db, codename).where('package_id', '=', id).executeTakeFirst()
     const before = await offerOf()
-    // Unpublished since.
+    // It was unpublished since.
     if (before?.sha256 !== sha256) return SOUND
     const stored = storedAs(offered, before)
     const link = await pool.published(stored, path)
-    // A file system that cannot link has copies, which are compared by content.
+    // Where the file system cannot link, the tree has copies, which are compared by content.
     const isSound = link === 'others' ? (await digestOf(path)) === sha256 : link !== 'nothing'
     const after = await offerOf()
     if (after?.sha256 !== sha256 || (await pool.published(stored, path)) !== link) return CHANGING
@@ -170,7 +170,7 @@ export function confirmLinked(deps: PublishedDeps): Confirm {
 
   async function confirmUnknown(path: string, tree: Tree, offered: Offered) {
     if (!(await isPresent(path))) return SOUND
-    // Offers are committed before their files are linked, so this read comes after the first look.
+    // Offers are committed before their files are linked, so this read must follow the first check.
     const named = await namedPaths(db, offered, [path])
     if (named.has(relative(tree.packages, path))) return SOUND
     if (!(await isPresent(path))) return SOUND
@@ -193,7 +193,7 @@ const storedAs = ({ format }: Offered, { sha256, filename, size_bytes: sizeBytes
   sizeBytes,
 })
 
-/** Runs an inspection for each distribution; its cursor is the codename and a place in the distribution. */
+/** Runs an inspection for each distribution; its cursor is the codename and a position in the distribution. */
 export async function* overDistributions<T extends { after: string }>(
   all: readonly Offered[],
   after: string | null,

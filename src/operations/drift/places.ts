@@ -1,4 +1,4 @@
-// Where stored files are, as the scan reads them: the pool on the disk or in an object store, and the quarantine on the disk.
+// Where the scan reads stored files: the pool on the disk or in an object store, and the quarantine on the disk.
 import { join, relative } from 'node:path'
 import { ifMissing } from '../../kernel/files.ts'
 import type { LocalPool, Place } from '../../store/files/pool.ts'
@@ -10,7 +10,7 @@ import { sizeOf } from './reading.ts'
 
 export interface PlacesDeps {
   paths: Paths
-  /** of the disk: paths of what is in quarantine, and of the pool unless there is a store */
+  /** on the disk: paths in quarantine, and in the pool unless there is a store */
   local: Pick<LocalPool, 'path' | 'quarantinePath'>
   /** null while the pool is on the disk */
   store: ObjectStore | null
@@ -18,7 +18,7 @@ export interface PlacesDeps {
 }
 
 export interface StoredPlace {
-  /** How findings name a stored file. */
+  /** The name of a stored file in findings. */
   subjectOf(need: Pick<Need, 'format' | 'sha256' | 'filename'>): string
   /** in bytes; null when it is missing */
   sizeOf(subject: string): Promise<number | null>
@@ -41,7 +41,7 @@ export function placesOf({ paths, local, store, hashing }: PlacesDeps): Record<P
   }
 }
 
-/** Each object is one request: of 1,000,000 packages, 16 at a time and 10 ms each, ten minutes. */
+/** Each object takes one request: for 1,000,000 packages, 16 at a time and 10 ms each, ten minutes. */
 function inStore(store: ObjectStore, hashing: Hashing): StoredPlace {
   const keyOf = (subject: string) => {
     const object = objectOf(subject)

@@ -4,12 +4,12 @@ import { lstat, readdir } from 'node:fs/promises'
 import { ifMissing, isMissing } from '../../kernel/files.ts'
 import { lstatName, statName } from '../../kernel/names.ts'
 
-/** Temporary files of `kernel/files` and links of the publisher, which a process that died leaves. */
+/** Temporary files of `kernel/files` and links of the publisher, left by a process that died. */
 const TEMPORARY = /\.[0-9a-f]{12}(?:\.tmp)?$/
 /** A process that is alive finishes such a file within this time. */
 const UNFINISHED_MS = 3_600_000
 
-/** Entries of a directory, by name; none when it is missing or no directory. */
+/** Entries of a directory, by name; none when it is missing or not a directory. */
 export async function entriesIn(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(ifMissing<Dirent[]>([]))
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1))

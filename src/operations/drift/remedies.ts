@@ -1,4 +1,4 @@
-// What can be done about each finding. Every remedy may run again after a crash.
+// The remedy for each finding. Every remedy may run again after a crash.
 import { chmod, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { RemedyAction } from '../../domain/drift.ts'
@@ -24,7 +24,7 @@ import { placesOf } from './places.ts'
 export type RemedyDeps = DriftDeps & {
   pool: Pool
   manifests: Manifests
-  /** Takes a record out of the index; its bytes leave the pool and the tree. */
+  /** Removes a record from the index; its bytes leave the pool and the tree. */
   quarantine(
     record: { name: string; version: string; distribution: string; arch: string },
     reason: string,
@@ -41,7 +41,7 @@ export interface Remedy {
 }
 
 const nothing = async () => {}
-/** Something that a person has to do. */
+/** For a finding that only a person can resolve. */
 export const noRemedy = (detail: string): Remedy => ({ action: 'none', detail, rebuild: [], run: nothing })
 
 export async function remedyFor(deps: RemedyDeps, finding: Finding): Promise<Remedy> {
@@ -68,13 +68,13 @@ function rebuildOf({ distribution }: Finding): Remedy {
   return { action: 'rebuild', detail: 'the index and the links are written again', rebuild, run: nothing }
 }
 
-/** A link to an object names its size too, which a publish does not compare: one that is wrong is made anew. */
+/** A link to an object also names its size, which a publish does not compare: a wrong link is made again. */
 function packageLink({ paths }: RemedyDeps, finding: Finding): Remedy {
   if (finding.fault === 'missing') return rebuildOf(finding)
   return { ...rebuildOf(finding), run: async () => removeFile(join(paths.root, finding.subject)) }
 }
 
-/** Bytes that are missing or damaged: from another good copy, else the records of the file are quarantined. */
+/** Replaces missing or damaged bytes by another intact copy; without one, quarantines the records of the file. */
 async function storedBytes(deps: RemedyDeps, { area, sha256 }: Finding): Promise<Remedy> {
   const place = area as 'pool' | 'quarantine'
   const need = sha256 === null ? undefined : (await needsOf(deps.db, [sha256])).get(sha256)
@@ -109,7 +109,7 @@ async function distributionsOf({ db }: RemedyDeps, sha256: string): Promise<stri
   return rows.map(({ distribution }) => distribution)
 }
 
-/** Clients must not get damaged bytes, and no rescan or approval may bring them back. */
+/** Quarantines the records: clients must not get damaged bytes, and no rescan or approval may publish them again. */
 async function giveUp(deps: RemedyDeps, need: Need, by: string): Promise<void> {
   const { db, pool, local } = deps
   const records = await db
@@ -122,7 +122,7 @@ async function giveUp(deps: RemedyDeps, need: Need, by: string): Promise<void> {
     try {
       await deps.quarantine(record, 'the stored file is missing or damaged, and there is no good copy', by)
     } catch (error) {
-      // Another lost package keeps the index from being written; it is rebuilt once all of them are quarantined.
+      // Another lost package prevents writing the index; it is rebuilt once all of them are quarantined.
       if (!isProblem(error, 'publication_failed')) throw error
     }
   }
@@ -139,7 +139,7 @@ async function giveUp(deps: RemedyDeps, need: Need, by: string): Promise<void> {
   await noteFinding(db, lost, deps.clock.now())
 }
 
-/** Bytes that nothing needs. A file of a known digest under another name, or outside the layout, goes by its path. */
+/** Removes bytes that nothing needs. A file under another name than its digest's, or outside the layout, is removed by path. */
 async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding): Promise<Remedy> {
   const { db, paths, pool } = deps
   const object = objectOf(subject)
@@ -160,7 +160,7 @@ async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding
   }
   return { action: 'delete', detail: 'nothing needs it', rebuild: [], run: remove }
 
-  /** An upload of the same bytes at this moment is ordered against the removal by the file's row. */
+  /** The file's row orders this removal and an upload of the same bytes. */
   async function removeBytes(file: { sha256: string; format: FormatId }): Promise<void> {
     if (!(await placeBytes(db, pool, file.sha256, file.format)))
       await db.insertInto('pending_deletions').values({ kind: 'file', key: file.sha256 }).execute()

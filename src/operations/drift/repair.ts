@@ -1,4 +1,4 @@
-// Repairs what the drift scan reported. An interrupted repair begins again: findings stay open until they are sound.
+// Repairs the findings of the drift scan. An interrupted repair begins again: findings stay open until they are sound.
 import type { TaskContext, TaskKind } from '../../domain/tasks.ts'
 import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
@@ -19,11 +19,11 @@ export interface RepairDeps {
 export interface RepairArguments {
   by: string
   dry_run: boolean
-  /** how many files may be given up, and how many deleted; 100 unless it says otherwise */
+  /** how many files may be given up, and how many deleted; 100 by default */
   max_removed?: number
 }
 
-/** What was done about one finding, or would be. */
+/** The result of the repair of one finding; in a dry run, the planned repair. */
 export interface Repaired {
   subject: string
   area: string
@@ -40,14 +40,14 @@ export interface RepairResult {
   results: Repaired[]
 }
 
-/** Results in the answer. */
+/** Most results in the answer. */
 const SHOWN = 50
 const MOST_REMEMBERED = 10_000
-/** More lost or unknown files than this are the sign of a disk that is not mounted, or of an older database. */
+/** If there are more lost or unknown files, a disk may not be mounted, or the database may be an older one. */
 const MOST_REMOVED = 100
 /**
- * Lost bytes first: an index can be written only when the file of every package in it is there, and an unknown file may be
- * the good copy. The quarantine before the pool, whose lost files become findings of the quarantine.
+ * Lost bytes are first: an index can be written only when all package files in it exist, and an unknown file may be
+ * an intact copy. Quarantine is before the pool, whose lost files become findings of the quarantine.
  */
 const PHASES: readonly ((finding: Finding) => boolean)[] = [
   ({ area, fault }) => area === 'quarantine' && fault !== 'unknown',
@@ -112,7 +112,7 @@ async function remedy(
     for (const codename of remedy.rebuild) toRebuild.add(codename)
     return done
   } catch (error) {
-    // The others are repaired nevertheless.
+    // A failure does not affect the other repairs.
     return { ...done, detail: `${remedy.detail}; failed: ${(error as Error).message}` }
   }
 }
@@ -120,7 +120,7 @@ async function remedy(
 const TOO_MANY =
   'too many files are lost or unknown: check that the disk is mounted and the database is not an older one, then repeat with a greater max_removed'
 
-/** Remedies that remove something and are refused because there are so many findings. */
+/** Actions that remove something and are refused because there are too many findings. */
 async function tooMany(db: Db, most: number): Promise<ReadonlySet<Remedy['action']>> {
   const counts = (await countFindings(db)).filter(({ area }) => area === 'pool' || area === 'tree')
   const sum = (isUnknown: boolean) =>
@@ -131,7 +131,7 @@ async function tooMany(db: Db, most: number): Promise<ReadonlySet<Remedy['action
   return refused
 }
 
-/** A failure leaves its findings open. */
+/** Publishes a distribution again. After a failure its findings stay open. */
 async function rebuild({ remedies, publisher }: RepairDeps, codename: string, context: TaskContext): Promise<void> {
   const offered = remedies.all.find(({ distribution }) => distribution.codename === codename)
   if (!offered) return
@@ -158,7 +158,7 @@ async function resolveSound(
       if (verdict.state !== 'sound') continue
       await resolveFinding(db, finding.subject, 'repaired', clock.now())
       total++
-      // Those of the results are among the first.
+      // The findings in the results are among the first.
       if (subjects.size < MOST_REMEMBERED) subjects.add(finding.subject)
     }
   }

@@ -1,4 +1,4 @@
-// The drift scan: compares database, pool and published trees, and reports what differs. It repairs nothing.
+// The drift scan: compares database, pool and published trees, and reports differences. It repairs nothing.
 import type { Json } from '../../domain/json.ts'
 import type { TaskContext, TaskKind } from '../../domain/tasks.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -29,14 +29,14 @@ export interface ScanDeps {
 interface Cursor {
   /** milliseconds since 1970 */
   began: number
-  /** of the inspection */
+  /** index of the inspection */
   step: number
-  /** where it continues */
+  /** where the inspection continues */
   after: string | null
   checked: number
 }
 
-/** Findings that an alert names. */
+/** Most findings that an alert names. */
 const EXAMPLES = 20
 const SAVE_MS = 2_000
 
@@ -80,7 +80,7 @@ async function scan(deps: ScanDeps, context: TaskContext): Promise<Json> {
   return { checked: cursor.checked, findings: open, resolved }
 }
 
-/** Findings that this scan did not come across: most are gone, and digests are not compared in every scan. */
+/** Confirms open findings that this scan did not see: most are gone, and not every scan compares all digests. */
 async function confirmOpen({ db, clock, confirm }: ScanDeps, began: Date, signal: AbortSignal): Promise<number> {
   let resolved = 0
   for await (const findings of openFindings(db, { unseenSince: began })) {
@@ -96,7 +96,7 @@ async function confirmOpen({ db, clock, confirm }: ScanDeps, began: Date, signal
   return resolved
 }
 
-/** One alert for all findings that none has named. */
+/** Records one alert for all findings that no alert has named. */
 async function report({ db, audit }: ScanDeps): Promise<void> {
   await transaction(db, async (tx) => {
     const { total, first } = await takeUnreported(tx, EXAMPLES)

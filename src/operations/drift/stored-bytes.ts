@@ -19,13 +19,13 @@ export interface StoredBytesDeps extends PlacesDeps {
 }
 
 const BATCH = 200
-/** Stored files that are looked at together. */
+/** Stored files that are checked at the same time. */
 const TOGETHER = 16
 const DIGEST = /^[0-9a-f]{64}$/
 
 const PLACES: readonly Place[] = ['pool', 'quarantine']
 
-/** Stored files whose bytes are missing or have another size. */
+/** Finds stored files whose bytes are missing or have another size. */
 export function storedFiles(deps: StoredBytesDeps): Inspection {
   const { db } = deps
   const places = placesOf(deps)
@@ -54,12 +54,12 @@ export function storedFiles(deps: StoredBytesDeps): Inspection {
   }
 }
 
-/** Files in the pool and in quarantine that no row needs there. */
+/** Finds files in the pool and in quarantine that no row needs there. */
 export function unknownBytes({ db, paths, store }: StoredBytesDeps): Inspection {
   const unknown = (place: Place, path: string, sha256: string | null) =>
     suspectOf(place, relative(paths.root, path), 'unknown', '', { sha256 })
 
-  /** @param directory holds one directory for each digest */
+  /** @param directory contains one directory for each digest */
   async function* below(place: Place, directory: string): AsyncGenerator<{ suspects: Suspect[]; checked: number }> {
     for await (const paths of pathsOf(await entriesOf(directory), BATCH)) {
       const names = paths.map((path) => basename(path))
@@ -83,7 +83,7 @@ export function unknownBytes({ db, paths, store }: StoredBytesDeps): Inspection 
   return {
     name: 'files in the pool',
     async *suspects(after, signal) {
-      // A pool in an object store has no files here: an installation with both does not start.
+      // With an object store the pool has no files here: an installation with both does not start.
       for (const format of store ? [] : await entriesIn(paths.pool)) {
         const directory = join(paths.pool, format.name)
         if (!format.isDirectory()) {
@@ -105,14 +105,14 @@ export function unknownBytes({ db, paths, store }: StoredBytesDeps): Inspection 
   }
 }
 
-/** Objects of packages that no row needs. Other objects of the bucket are not ours. */
+/** Finds objects of packages that no row needs. Other objects of the bucket are not ours. */
 export function unknownObjects({ db, store }: { db: Db; store: ObjectStore }): Inspection {
   return {
     name: 'objects in the store',
     async *suspects(after, signal) {
       for (const format of [...FORMATS].sort()) {
         const first = `${format}/`
-        // The cursor is a key; those of an earlier format are done.
+        // The cursor is a key; formats before it are done.
         for (let last = after?.startsWith(first) ? after : ''; after === null || after < `${format}0`;) {
           signal.throwIfAborted()
           const { objects, isLast } = await store.list(first, last)
@@ -134,7 +134,7 @@ export function unknownObjects({ db, store }: { db: Db; store: ObjectStore }): I
 }
 
 /**
- * Decides about one file of the pool or the quarantine. The order of the looks follows from how uploads and removals
+ * Decides about one file of the pool or the quarantine. The order of the checks follows from how uploads and removals
  * work (store/files/placement): bytes are in place before their record is committed, and the upload stays in staging
  * until after that; a removal claims the row first.
  */
@@ -179,7 +179,7 @@ function describe({ record }: Placed): string {
   return `the file of ${record.name} ${record.version} in ${record.distribution}`
 }
 
-/** Whether both say the same, and nobody is about to move or remove the bytes. */
+/** Whether both are equal, and nobody is about to move or remove the bytes. */
 function isSettled(before: Placed, after: Placed): boolean {
   const isQuiet = ({ isPending, need }: Placed) => !isPending && !need?.removing
   return isQuiet(before) && isQuiet(after) && JSON.stringify(before) === JSON.stringify(after)

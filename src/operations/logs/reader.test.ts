@@ -79,14 +79,14 @@ test('a file that is rotated between any two steps of a reading is read, and rea
   let [n, begun, isOver] = [0, 0, false]
   const rotating = (async () => {
     while (!isOver) {
-      // What one reading may still want is not deleted meanwhile.
+      // Files that a running read may still need are not deleted meanwhile.
       for (; n - begun > 10 && !isOver;) await nextTurn()
       const at = new Date(Date.UTC(2026, 2, 1) + ++n).toISOString().replace(/[-:]/g, '')
       renameSync(path, `${path}-${at}`)
       rotated.push(`${path}-${at}`)
       for (let turns = 0; turns < n % 7; turns++) await nextTurn()
       writeFileSync(path, line(n))
-      // A directory is listed at once while it is small, as that of a service is.
+      // A small directory is listed in one step, as that of a service is.
       if (rotated.length > 20) unlinkSync(rotated.shift()!)
       for (let turns = 0; turns < n % 29; turns++) await nextTurn()
     }
@@ -141,7 +141,7 @@ test('files that are rotated between any two steps of a look are followed, each 
   const wrote = Array.from({ length: 150 }, (_, n) => n + 1)
   for (const n of wrote) {
     renameSync(path, `${path}-20260301T120000.${String(n).padStart(3, '0')}Z`)
-    // For some turns there is no file of the name, as when another process of the machine rotated it.
+    // For some turns there is no file of this name, as when another process of the machine rotates it.
     for (let turns = 0; turns < 1 + (n % 7); turns++) await nextTurn()
     writeFileSync(path, line(n))
     for (let turns = 0; turns < 1 + (n % 5); turns++) await nextTurn()

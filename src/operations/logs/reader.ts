@@ -1,4 +1,4 @@
-// Reads the files of the service log from their ends: the newest entries of all machines, without holding a file in memory.
+// Reads the files of the service log from their ends: the newest entries of all machines, with no whole file in memory.
 import { createHash } from 'node:crypto'
 import { open, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,14 +29,14 @@ export interface LogFilter {
 }
 
 const BLOCK_BYTES = 64 * 1024
-/** A line that is longer is not shown. */
+/** Longer lines are not shown. */
 const MOST_LINE_BYTES = 64 * 1024
 const MOST_MESSAGE = 2_000
 const MOST_DATA = 4_000
-/** A query that matches little ends after so many lines of each machine: a second of work. */
+/** Limit for each machine, for a query that matches little: a second of work. */
 const MOST_LINES = 200_000
 
-/** The entry of a line; null when it is not one of ours. */
+/** The entry in a line; null when the line is not one of ours. */
 export function entryOfLine(line: string): LogEntry | null {
   try {
     const {
@@ -62,7 +62,7 @@ export function entryOfLine(line: string): LogEntry | null {
   }
 }
 
-/** @returns whether an entry, whose line is also given, passes the filter */
+/** @param line of the entry @returns whether the entry passes the filter */
 export function matches(filter: LogFilter, entry: LogEntry, line: string): boolean {
   if (filter.level && LOG_LEVELS.indexOf(entry.level) < LOG_LEVELS.indexOf(filter.level)) return false
   if (filter.logger !== undefined && entry.name !== filter.logger) return false
@@ -72,7 +72,7 @@ export function matches(filter: LogFilter, entry: LogEntry, line: string): boole
 
 /**
  * The newest entries that pass the filter, newest first.
- * @returns `complete`: false when older lines were not looked at
+ * @returns `complete`: false when older lines were not read
  */
 export async function readLog(
   directory: string,
@@ -115,7 +115,7 @@ export async function filesByHost(directory: string): Promise<Map<string, string
   return found
 }
 
-/** Matching entries of one machine, newest first. Returns false when it stopped before the first line. */
+/** Matching entries of one machine, newest first. Returns false when it stopped before it reached the first line. */
 async function* reversed(directory: string, host: string, filter: LogFilter): AsyncGenerator<LogEntry, boolean> {
   let left = MOST_LINES
   for await (const file of filesFromEnd(directory, host)) {
@@ -132,8 +132,8 @@ async function* reversed(directory: string, host: string, filter: LogFilter): As
 }
 
 /**
- * The open files of one machine, newest first; each is closed when the next is asked for. The file that is written is opened
- * before the rotated ones are listed, so one that was rotated earlier is among these.
+ * The open files of one machine, newest first; each is closed when the next is requested. The current file is opened
+ * before the rotated ones are listed, so a file that was rotated before that is listed.
  */
 async function* filesFromEnd(directory: string, host: string): AsyncGenerator<FileHandle> {
   const name = `service-${host}.log`
@@ -157,7 +157,7 @@ async function* filesFromEnd(directory: string, host: string): AsyncGenerator<Fi
   }
 }
 
-/** The files behind one in the order of names, which is known by its inode; all of them when it is not rotated yet. */
+/** The files older than this one, in the order of names; the file is recognized by its inode. All when it is not rotated yet. */
 async function olderThan(file: FileHandle, directory: string, names: readonly string[]): Promise<string[]> {
   const { ino } = await file.stat()
   const inodes = await Promise.all(names.map((one) => stat(join(directory, one)).catch(ifMissing(null))))
@@ -169,7 +169,7 @@ const openIfThere = (path: string) => open(path, 'r').catch(ifMissing(null))
 /** Whole lines from the last to the first, in blocks. */
 export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
   let at = (await file.stat()).size
-  /** the beginning of the line whose end was read; null while that is too long */
+  /** the beginning of the line whose end was read; null while the line is too long */
   let rest: Buffer | null = Buffer.alloc(0)
   let isEnd = true
   while (at > 0) {
@@ -182,7 +182,7 @@ export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
       const feed = end > 0 ? block.lastIndexOf(10, end - 1) : -1
       if (feed < 0) break
       const line: Buffer | null = rest && Buffer.concat([block.subarray(feed + 1, end), rest])
-      // What follows the last line feed is a line that is still being written.
+      // Text after the last line feed is a line that is still being written.
       if (line && line.length > 0 && !isEnd) yield line.toString('utf8')
       isEnd = false
       rest = Buffer.alloc(0)

@@ -7,27 +7,27 @@ import { entryOfLine, filesByHost, type LogEntry } from './reader.ts'
 
 export interface LogListener {
   receive(entry: LogEntry, line: string): void
-  /** lines that came faster than they can be read */
+  /** lines were left out because they arrived faster than they can be read */
   dropped(count: number): void
   /** The service stops. */
   end(): void
 }
 
 export interface LogTail {
-  /** Resolves when lines that are written from now on will be received. @returns a function that stops listening */
+  /** Resolves when the listener will receive all lines written from now on. @returns a function that stops listening */
   listen(listener: LogListener): Promise<() => void>
   stop(): void
 }
 
-/** Read of a file at a time; what came beyond it since the last look is left out. */
+/** Most bytes of a file that are read at a time; what exceeds it since the last check is left out. */
 const MOST_BYTES = 1024 * 1024
 
 export function createLogTail(deps: { directory: string; onError(error: unknown): void; everyMs?: number }): LogTail {
   const { directory, onError, everyMs = 1_000 } = deps
   const listeners = new Set<LogListener>()
-  /** how far each file was read, by its inode, which stays when it is rotated; null before the first look */
+  /** how far each file was read, by its inode, which a rotation does not change; null before the first check */
   let read: Map<number, number> | null = null
-  /** those of the look before that the last one did not find: a file that is rotated meanwhile has another name in the next */
+  /** inodes that the last check did not find, but the one before did: a file rotated meanwhile has another name in the next */
   let unseen = new Map<number, number>()
   let timer: NodeJS.Timeout | null = null
   let stopped = false
@@ -39,7 +39,7 @@ export function createLogTail(deps: { directory: string; onError(error: unknown)
     const now = new Map<number, number>()
     const listed = await names()
     for (const name of listed) {
-      // A rotation gives the name to another file, or to none for a moment: all that is asked is asked of one open file.
+      // A rotation gives the name to another file, or to none for a moment, so all reads use one open file.
       const file = await open(join(directory, name), 'r').catch(ifMissing(null))
       if (!file) continue
       try {
@@ -50,7 +50,7 @@ export function createLogTail(deps: { directory: string; onError(error: unknown)
         await file.close()
       }
     }
-    // A rotation during the first look hides what was written before it: the next look is the first again.
+    // A rotation during the first check would hide earlier lines: the next check is then the first again.
     if (!before && (await names()).join() !== listed.join()) return
     unseen = new Map([...(before ?? [])].filter(([inode]) => !now.has(inode)))
     read = now
@@ -64,7 +64,7 @@ export function createLogTail(deps: { directory: string; onError(error: unknown)
     const end = block.lastIndexOf(10) + 1
     const lines = block.subarray(0, end).toString('utf8').split('\n').slice(0, -1)
     if (start > from) {
-      // The first of them is the end of a line, and one stands for all that are left out.
+      // The first one is the end of a line; one drop is reported for everything that was left out.
       lines.shift()
       for (const one of listeners) one.dropped(1)
     }

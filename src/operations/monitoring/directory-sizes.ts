@@ -1,4 +1,4 @@
-// Sizes of directories that grow without bound: measured in the background, never while a request waits for long.
+// Sizes of directories that grow without bound, measured in the background. A request waits for at most a second.
 import { access, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -8,8 +8,8 @@ import { entriesBelow } from '../../kernel/files-below.ts'
 
 export interface DirectorySizes {
   /**
-   * Bytes of all files below a directory, at any depth; null when it is absent. A value older than ten minutes is
-   * returned and measured again behind; only the first caller waits, at most a second, and may get null.
+   * Bytes of all files below a directory, at any depth; null when it does not exist. A value older than ten minutes is
+   * returned and measured again in the background; only the first caller waits, at most a second, and may get null.
    */
   bytesBelow(path: string): Promise<number | null>
 }
@@ -51,7 +51,7 @@ export function createDirectorySizes({ clock }: { clock: Clock }): DirectorySize
   }
 }
 
-/** One entry at a time: a tree of a million files is neither held in memory nor does it crowd out other file work. */
+/** One entry at a time: a tree of a million files neither fills the memory nor delays other file work. */
 async function sizeOf(path: string): Promise<number> {
   await access(path)
   let bytes = 0

@@ -36,23 +36,23 @@ export interface HealthDeps extends StorageDeps {
   instanceId: string
   fingerprint(): string
   antivirus(): Promise<AntivirusStatus>
-  /** what each scanner was shown and whether it missed it */
+  /** the self-tests of each scanner, and whether it failed them */
   selfTests(): readonly { scanner: string; scope: string; failed: boolean }[]
   vulnscan(): Promise<{ ok: boolean; version: string | null; db_age_seconds: number | null }>
   isLeader(): boolean
-  /** what the last drift scan found */
+  /** the result of the last drift scan */
   drift(): Promise<DriftReport>
   /** by how much the clock of this machine is ahead of the database's */
   clockOffsetMs(): number
-  /** where the state that replicas share is kept at the moment */
+  /** where the state that replicas share is kept now */
   replicas(): { jobState: Record<'scan' | 'install' | 'mirror' | 'sync' | 'sse' | 'logs', string>; cache: string }
   /** the scheduled jobs of this process */
   jobs(): { id: string; name: string; next_run: string | null; paused: boolean }[]
-  /** why the service takes no requests at the moment; null when it does */
+  /** why the service accepts no requests now; null when it does */
   notServing(): 'starting' | 'draining' | null
 }
 
-/** Callers that ask while the probes run share their next run, so that no flood of questions runs them side by side. */
+/** Callers that arrive while the probes run share the next run, so that many callers do not cause parallel runs. */
 export interface Health {
   report(): Promise<
     { status: 'healthy' | 'degraded' | 'unhealthy'; checks: Record<string, Record<string, Probe>> } & Record<
@@ -65,7 +65,7 @@ export interface Health {
 
 /** Limit for a disk. One that hangs is not asked again until it has answered: each question keeps a thread. */
 const DISK_MS = 4_000
-/** Limit for the object store in the answer whether this replica is ready: load balancers wait a few seconds. */
+/** Limit for the object store in the readiness answer of this replica: load balancers wait a few seconds. */
 const STORE_READY_MS = 1_000
 
 export function createHealth(deps: HealthDeps): Health {
@@ -171,7 +171,7 @@ export function createHealth(deps: HealthDeps): Health {
       timestamp: isoTime(clock.now()),
       checks: Object.fromEntries(CRITICAL.map((name) => [name, { ok: probes[name]?.ok ?? false }])),
       ...(failing.length > 0 ? { failing } : {}),
-      // All replicas share it: without this one they would all leave their load balancer, with indexes and answers they have.
+      // All replicas share it: if it made them not ready, all would leave the load balancer although they have indexes and answers.
       ...(store?.ok === false ? { degraded: ['pool'] } : {}),
     }
   }

@@ -1,15 +1,15 @@
-// How the last run of each scheduled job ended, on whichever replica.
+// The result of the last run of each scheduled job, on any replica.
 import { sql } from 'kysely'
 import type { Db } from '../../store/db.ts'
 
 export interface LastRun {
   job: string
   failed: boolean
-  /** of the last run without an error; null when there was none in the last 90 days */
+  /** time of the last run without an error; null when there was none in the last 90 days */
   succeededAt: Date | null
 }
 
-/** Jobs that never ran to their end are left out. Two rows of the primary key are read for each job. */
+/** Jobs that never ran to their end are left out. Reads two rows of the primary key for each job. */
 export async function lastRunsOf(db: Db, jobs: readonly string[]): Promise<LastRun[]> {
   const { rows } = await sql<LastRun>`
     select j.job, l.error is not null as failed, s.finished_at as "succeededAt"

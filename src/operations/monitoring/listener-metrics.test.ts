@@ -1,4 +1,4 @@
-// Metrics of listeners, as Prometheus reads them.
+// Metrics of listeners, as Prometheus receives them.
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import type { KnownListener } from '../../domain/listener-report.ts'

@@ -1,4 +1,4 @@
-// Metrics of the processes that serve repositories, asked for at each scrape. They have no port for them.
+// Metrics of the processes that serve repositories, requested at each scrape. These processes have no port for metrics.
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createShared } from '../../kernel/shared.ts'
 import type { KnownListener, ListenerReport, PortReport } from '../../domain/listener-report.ts'
@@ -10,9 +10,9 @@ export interface ListenerSources {
 type Labels = Record<string, string>
 type Add = (labels: Labels, value: number) => void
 
-/** A listener that does not answer has `svc_listener_up` 0 and its restarts, and nothing else. */
+/** A listener that does not answer has only `svc_listener_up` 0 and its restarts. */
 export function addListenerMetrics(registry: Registry, sources: ListenerSources): void {
-  // All metrics share one question.
+  // All metrics share one request.
   const listeners = createShared(sources.listeners)
   const metric = (
     kind: typeof Counter | typeof Gauge,

@@ -23,15 +23,15 @@ export interface Metrics {
   countFindings(counts: Partial<Record<SeverityKey, number>>): void
 }
 
-/** Read at each scrape; null is unknown, which gives no sample. */
+/** Read at each scrape; null means unknown and gives no sample. */
 export interface MetricSources extends StateSources, ListenerSources {
   totals(): Promise<Totals>
   antivirusUpdatedAt(): Promise<number | null>
   advisoriesAgeSeconds(): Promise<number | null>
-  /** what each scanner was shown and whether it missed it */
+  /** the self-tests of each scanner, and whether it failed them */
   selfTests(): readonly { scanner: string; scope: string; failed: boolean }[]
   drift(): Promise<DriftReport>
-  /** ever counted */
+  /** all that were ever counted */
   downloads(): Promise<readonly { format: string; downloads: number }[]>
   /** errors that nothing caught, by what failed */
   uncaught(): Readonly<Record<string, number>> | null
@@ -54,7 +54,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     async function (this: Gauge) {
       this.reset()
       const value = await ask()
-      // prom-client gives a new gauge without labels the value 0, which would be wrong here.
+      // prom-client starts a gauge without labels with the value 0, which would be wrong here.
       if (value === null) this.remove()
       else this.set(value)
     }
@@ -196,7 +196,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   }
 }
 
-/** Prometheus gives a scrape 10 s by default. */
+/** A scrape of Prometheus takes at most 10 s by default. */
 const COLLECT_MS = 4_000
 
 interface Collecting {
@@ -206,7 +206,7 @@ interface Collecting {
   labelNames?: readonly string[]
 }
 
-/** What cannot be read, or not in time, has no sample: the other metrics say what is the matter. */
+/** A value that cannot be read in time has no sample: the other metrics show the cause. */
 function guardCollectors(registry: Registry, onError: (error: unknown) => void): void {
   for (const metric of registry.getMetricsAsArray() as unknown as Collecting[]) {
     const { collect } = metric
@@ -216,7 +216,7 @@ function guardCollectors(registry: Registry, onError: (error: unknown) => void):
         await inTime(async () => collect.call(metric), COLLECT_MS)
       } catch (error) {
         metric.reset()
-        // Without labels it would be 0 now, which would be a statement.
+        // Without labels it would now be 0, which looks like a measured value.
         if ((metric.labelNames ?? []).length === 0) metric.remove?.()
         if (!(error instanceof DatabaseAway)) onError(error)
       }

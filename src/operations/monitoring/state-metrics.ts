@@ -1,4 +1,4 @@
-// Metrics of the state of this process and of what it stands on: probes, disks, leadership, jobs, backups, Redis.
+// Metrics of the state of this process and of its dependencies: probes, disks, leadership, jobs, backups, Redis.
 import { Gauge, type Registry } from 'prom-client'
 import type { LastRun } from './last-runs.ts'
 import type { Probe } from './probes.ts'
@@ -13,7 +13,7 @@ export interface StateSources {
   isLeader(): boolean
   /** by how much the clock of this machine is ahead of the database's */
   clockOffsetMs(): number
-  /** the last run of each scheduled job that ended */
+  /** the last ended run of each scheduled job */
   lastRuns(): Promise<readonly LastRun[]>
   /** seconds since 1970; null when there is no backup */
   lastBackupAt(): Promise<number | null>
@@ -31,7 +31,7 @@ export function addStateMetrics(registry: Registry, sources: StateSources): void
       ...{ name, help, labelNames, registers: [registry] },
       async collect() {
         this.reset()
-        // A gauge without labels begins as 0, which would be a statement.
+        // A gauge without labels starts as 0, which looks like a measured value.
         if (labelNames.length === 0) this.remove()
         await collect(this)
       },

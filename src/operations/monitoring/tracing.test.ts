@@ -1,4 +1,4 @@
-// What reaches a collector of a trace with very many parts. test/tracing has the rest.
+// What a collector receives of a trace with very many parts. test/tracing has the other tests.
 import { afterEach, expect, test, vi } from 'vitest'
 import { startCollector } from '../../../test/fakes/otlp.ts'
 import { createLog } from '../../kernel/log.ts'

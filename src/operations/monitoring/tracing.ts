@@ -21,20 +21,20 @@ import type { Log } from '../../kernel/log.ts'
 import { SPAN_BEGINS, SPAN_CONTINUES, SPAN_ENDS, SPAN_LEAVES, type Span } from '../../kernel/trace.ts'
 
 export interface Tracing {
-  /** Sends what is left, for at most two seconds. */
+  /** Sends the remaining spans, for at most two seconds. */
   close(): Promise<void>
 }
 
-/** The collector may be away: nobody waits for it. */
+/** Closing waits no longer than this, because the collector may be down. */
 const CLOSE_MS = 2_000
 const COMPLAIN_EVERY_MS = 60_000
 
-/** A sync has a hundred thousand statements. Above this many spans a trace gets no more parts. */
+/** A sync has a hundred thousand statements. A trace with this many spans gets no more parts. */
 export const MOST_PARTS = 1_000
 
 const KINDS = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, client: SpanKind.CLIENT } as const
 
-/** Where work runs: the span it belongs to, and how many there are below the first one of this process. */
+/** The place of running work: its span, and the number of spans below the first one of this process. */
 interface Place {
   context: Context
   first: { parts: number }
@@ -60,7 +60,7 @@ export function startTracing(deps: { version: string; protocol: 'http/protobuf' 
           'process.pid': process.pid,
         }),
       )
-      // What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say wins.
+      // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
       .merge(detectResources({ detectors: [envDetector] })),
     // At most 2,048 spans wait (OTEL_BSP_MAX_QUEUE_SIZE); more are dropped.
     spanProcessors: [new BatchSpanProcessor(exporter)],
@@ -133,7 +133,7 @@ function listen(tracer: ReturnType<BasicTracerProvider['getTracer']>): () => voi
   }
 }
 
-/** Without what the collector answered: it may hold anything. */
+/** Without the collector's answer, which may contain anything. */
 function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   return typeof code === 'string' || typeof code === 'number' ? String(code) : String(message).slice(0, 200)

@@ -1,4 +1,4 @@
-// Access logs: which are rotated and which are deleted, while a listener goes on writing.
+// Access logs: which are rotated and which are deleted, while a listener continues to write.
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Access logs of the repository listeners: rotated by name once a day, deleted when they are old, with what was read from them.
+// Access logs of the repository listeners: rotated by name once a day; deleted when old, together with the rows read from them.
 import { rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DAY_MS } from '../../domain/durations.ts'
@@ -12,12 +12,12 @@ import { countOldDownloads, removeOldDownloads } from '../../store/downloads/rem
 import type { RetentionStep } from './step.ts'
 
 const CURRENT = /^access-.+\.log$/
-/** As `dateext` of logrotate(8) names them, which may have compressed them, and with a time as `serve/access-log-size` does. */
+/** Names of `dateext` of logrotate(8), which may have compressed the files; with a time, names of `serve/access-log-size`. */
 const ROTATED = /^access-.+\.log-(\d{4})(\d\d)(\d\d)(?:-\d+)?(?:\.[a-z0-9]+)?$/
 
 /**
  * Listeners open the current name again before they write, so a renamed log needs no signal (`serve/access-log`).
- * @param deps.directory ACCESS_LOG_DIR of this process; machines with another one rotate theirs themselves
+ * @param deps.directory ACCESS_LOG_DIR of this process; machines with another directory rotate their own logs
  */
 export function accessLogsStep(deps: {
   clock: Clock
@@ -38,7 +38,7 @@ export function accessLogsStep(deps: {
     })
   }
 
-  /** @returns how many were renamed; empty ones, and those that were rotated today already, stay */
+  /** @returns how many were renamed; empty logs, and logs that were already rotated today, stay */
   async function rotate(): Promise<number> {
     const suffix = clock.now().toISOString().slice(0, 10).replaceAll('-', '')
     let rotated = 0

@@ -1,4 +1,4 @@
-// The audit log: days that are older than it is kept.
+// Retention of the audit log: removes days that are too old.
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../kernel/clock.ts'

@@ -1,4 +1,4 @@
-// Evidence that was replaced long ago goes, with the findings that nothing refers to; what is in force stays.
+// Evidence that was replaced long ago is deleted, with the findings that nothing refers to; evidence in force stays.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { Seen } from '../../domain/evidence.ts'
@@ -65,13 +65,13 @@ test('rows go when they were replaced longer ago than the days that are kept, an
   expect(await stepOn(15).run(progress)).toEqual({ rows: 1, finding_sets: 1 })
   expect(await kept()).toEqual([all.slice(1), 2])
 
-  // What High found is still in force.
+  // The evidence with the finding High is still in force.
   expect(await stepOn(28).run(progress)).toEqual({ rows: 2, finding_sets: 1 })
   expect(await kept()).toEqual([[[6, null]], 1])
 
   await db.deleteFrom('offers').execute()
   await db.deleteFrom('packages').execute()
-  // A transaction that began before may be about to refer to them again.
+  // A transaction that began earlier may be about to refer to them again.
   expect(await stepOn(6).run(progress)).toEqual({ rows: 0, finding_sets: 0 })
   expect(await stepOn(28).run(progress)).toEqual({ rows: 0, finding_sets: 1 })
 })

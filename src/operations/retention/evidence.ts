@@ -1,4 +1,4 @@
-// Evidence that newer evidence has replaced. What is in force goes with its record.
+// Removes evidence that newer evidence has replaced. Evidence in force is deleted only with its record.
 import { sql } from 'kysely'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -6,9 +6,9 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
 import type { RetentionStep } from './step.ts'
 
-/** Rows of one statement. */
+/** Most rows of one statement. */
 const PAGE = 1000
-/** A set of findings that nothing refers to is kept this long: a transaction may be about to use it again. */
+/** Findings that nothing refers to are kept this long: a transaction may be about to use them again. */
 const UNUSED_MS = DAY_MS
 
 export function evidenceStep(deps: { db: Db; clock: Clock; settings(): Pick<Settings, 'retention'> }): RetentionStep {
@@ -16,7 +16,7 @@ export function evidenceStep(deps: { db: Db; clock: Clock; settings(): Pick<Sett
   const before = (milliseconds: number) => new Date(deps.clock.now().getTime() - milliseconds)
   const old = () => before(deps.settings().retention.evidence_days * DAY_MS)
 
-  /** @returns how many of the next sets, in the order of their digests, were deleted, and where to go on */
+  /** @returns how many of the next sets, in the order of their digests, were deleted, and where to continue */
   async function removeSets(after: string): Promise<{ removed: number; last: string | null }> {
     const { rows } = await sql<{ removed: number; last: string | null }>`with page as (
         select digest from finding_sets where digest > ${after} order by digest limit ${PAGE}),

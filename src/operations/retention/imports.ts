@@ -1,4 +1,4 @@
-// What imports leave: ended tasks with their lines and results, files in staging, and half-read catalogs.
+// Removes what imports leave: ended tasks with their lines and results, files in staging, and half-read catalogs.
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -11,11 +11,11 @@ import type { Db } from '../../store/db.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import type { RetentionStep } from './step.ts'
 
-/** Uploads that were identified have three parts; the sweep of dead processes removes their pool files with them. */
+/** Identified uploads have three parts; the sweep of dead processes removes them together with their pool files. */
 const IDENTIFIED = /\..+\./
 
 /**
- * Transfers remove their files when they end and the staging of dead processes is swept, so old files there are rare.
+ * Transfers remove their files when they end, and the staging directories of dead processes are swept, so old files are rare.
  * @param deps.directory `staging/incoming/` below REPOS_DIR
  * @param deps.syncKind kind of the tasks that read catalogs; their key is the id of the source
  */
@@ -43,7 +43,7 @@ export function importsStep(deps: {
     return found
   }
 
-  /** A sync that is resumed begins again, so rows of a source that no task reads have no use. @returns their number */
+  /** A resumed sync begins again, so rows of a source that no task reads are useless. @returns their number */
   async function dropHalfRead(): Promise<number> {
     const idle = sql`not exists (select from tasks t where t.kind = ${deps.syncKind} and t.key = source_id::text
       and t.state in ('queued', 'running', 'cancelling'))`

@@ -1,16 +1,16 @@
-// What of a distribution is read for the retention of old versions, and whether it has changed since.
+// The rows of a distribution that the retention of old versions reads, and whether the distribution has changed since.
 import { sql } from 'kysely'
 import type { Db } from '../../store/db.ts'
 import { revisionOf } from '../../store/records/served-query.ts'
 import type { PublishedVersion } from './surplus-versions.ts'
 
-/** Published versions that are read and compared at a time; more only when one package has more. */
+/** Published versions that are read and compared at a time; more only if one package has more. */
 const PAGE = 1000
 
 /** All published versions of the packages that have more than `keep`, in the order of names; some packages at a time. */
 export async function* manyVersions(db: Db, codename: string, keep: number): AsyncGenerator<string[]> {
   for (let after = ''; ;) {
-    // Architectures are told apart later: a package with more versions in all may have few of each.
+    // Architectures are separated later: a package with more versions in total may have few of each.
     const { rows: names } = await sql<{ name: string; n: number }>`
       select name, count(*)::int as n from offers
       where distribution = ${codename} and until_revision is null and name > ${after}
@@ -23,7 +23,7 @@ export async function* manyVersions(db: Db, codename: string, keep: number): Asy
   }
 }
 
-/** @returns the revision that the distribution had before they were read, too */
+/** @returns also the revision of the distribution before they were read */
 export async function versionsOf(db: Db, codename: string, names: readonly string[]) {
   const revision = await revisionOf(db, codename)
   const { rows: versions } = await sql<PublishedVersion>`
@@ -34,7 +34,7 @@ export async function versionsOf(db: Db, codename: string, names: readonly strin
   return { revision, versions }
 }
 
-/** Whether the distribution offers something new since a revision, or no longer offers something else than these records. */
+/** Whether the distribution offers something new since a revision, or stopped offering anything besides these records. */
 export async function hasChanged(tx: Db, codename: string, since: number, gone: readonly number[]): Promise<boolean> {
   const { rows } = await sql<{ changed: boolean }>`select
     exists (select from offers where distribution = ${codename} and from_revision > ${since}) or

@@ -1,4 +1,4 @@
-// Refused packages: which ones are old enough to go. Uses PGlite in memory.
+// Refused packages: which ones are old enough to be deleted. Uses PGlite in memory.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'

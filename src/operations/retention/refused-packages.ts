@@ -1,4 +1,4 @@
-// Quarantined and rejected packages: bytes and records go some time after the last decision about them.
+// Quarantined and rejected packages: bytes and records are deleted some time after the last decision about them.
 import { sql } from 'kysely'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -11,7 +11,7 @@ import { NO_ORIGIN, type RetentionStep } from './step.ts'
 /** Records deleted in one transaction. */
 const TOGETHER = 50
 
-/** What waits for a decision has another status and never goes. */
+/** A package that waits for a decision has another status and is never deleted. */
 export function refusedPackagesStep(deps: {
   db: Db
   clock: Clock
@@ -25,7 +25,7 @@ export function refusedPackagesStep(deps: {
     where p.status in ('quarantined', 'rejected') and greatest(p.imported_at, r.quarantined_at,
       (select max(decided_at) from decisions d where d.package_id = p.id)) < ${horizon}`
 
-  /** null: nothing goes */
+  /** null: nothing is deleted */
   function horizon(): Date | null {
     const days = deps.settings().retention.quarantine_days
     return days === 0 ? null : new Date(clock.now().getTime() - days * DAY_MS)

@@ -1,4 +1,4 @@
-// Removes what is older than the settings keep, as a task: one kind of thing after the other.
+// Removes what is older than the settings allow, as a task, one step for each kind of data.
 import { isObject, type Json } from '../../domain/json.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { TaskContext, TaskKind, TaskRequest } from '../../domain/tasks.ts'
@@ -28,7 +28,7 @@ export interface RetentionDeps {
   onError(error: unknown): void
 }
 
-/** A step that fails does not keep the others from running; the task then fails with the first failure. */
+/** A failed step does not prevent the others; the task then fails with the first failure. */
 export function retentionKind({ steps, audit, onError }: RetentionDeps): TaskKind {
   async function removeAll(context: TaskContext) {
     const { by } = context.arguments as { by: string }

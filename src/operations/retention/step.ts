@@ -1,10 +1,10 @@
-// What one kind of thing that ages implements: counting what is too old, and removing it.
+// The interface of a retention step: it counts what is too old, and removes it.
 import type { Json } from '../../domain/json.ts'
 
 export interface StepProgress {
   /** user name, or `scheduler` */
   by: string
-  /** what `save` stored last in this task, also by an earlier process; null at the beginning */
+  /** the last value passed to `save` in this task, also by an earlier process; null at the beginning */
   before: Json | null
   /** Stores the counts so far. Rejects when another process has taken the task over. */
   save(counts: Json): Promise<void>

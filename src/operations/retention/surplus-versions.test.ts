@@ -1,4 +1,4 @@
-// Which versions are more than a distribution keeps.
+// Which versions exceed the number that a distribution keeps.
 import { expect, test } from 'vitest'
 import { DAY_MS } from '../../domain/durations.ts'
 import { formats } from '../../formats/index.ts'

@@ -1,4 +1,4 @@
-// Which versions of packages are more than a distribution keeps. Pure.
+// Which versions of packages exceed the number that a distribution keeps. Pure.
 
 export interface PublishedVersion {
   id: number
@@ -9,7 +9,7 @@ export interface PublishedVersion {
 }
 
 export interface KeepRule {
-  /** newest versions of each name and architecture that stay; at least 1 */
+  /** number of newest versions of each name and architecture that stay; at least 1 */
   keep: number
   /** versions that arrived later stay */
   before: Date
@@ -17,7 +17,7 @@ export interface KeepRule {
   compare(a: string, b: string): number
 }
 
-/** @returns those beyond the newest, oldest first; of equal versions the one that arrived first counts as older */
+/** @returns the versions beyond the newest, oldest first; of equal versions the earlier arrival counts as older */
 export function surplusVersions(
   versions: readonly PublishedVersion[],
   { keep, before, compare }: KeepRule,

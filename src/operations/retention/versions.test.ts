@@ -1,4 +1,4 @@
-// Old versions that packages begin to need, or that become the newest, between the plan and its transaction. Uses PGlite in memory.
+// Between the plan and its transaction, packages begin to need old versions, or these become the newest. Uses PGlite in memory.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Requirement } from '../../domain/package.ts'
 import { createDeleteIds } from '../../packages/delete-packages.ts'
@@ -46,14 +46,14 @@ const deleteVersion = async (name: string, version: string) => {
   await deleteIds()([id], 'somebody', { ip: null, requestId: null })
 }
 
-/** @param meanwhile happens between each plan and what is done about it, with its number */
+/** @param meanwhile runs between each plan and its execution, with the number of the plan */
 async function run(meanwhile: (plan: number) => Promise<void>) {
   let plans = 0
   const lines: string[] = []
   const step = versionsStep({
     ...{ db: house.db, clock: house.clock, active: [house.deps.offered(CODENAME)], deleteIds: deleteIds() },
     settings: () => ({ retention: { keep_versions: { '*': 1 }, keep_versions_days: 0 } }) as never,
-    // The last look before the deletions.
+    // The last check before the deletions.
     async brokenWithout() {
       await meanwhile(++plans)
       return new Set()

@@ -1,4 +1,4 @@
-// Old versions of published packages: deleted as a person deletes them, unless another package needs them.
+// Old versions of published packages: deleted like a deletion by a person, unless another package needs them.
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -14,13 +14,13 @@ import { surplusVersions, type PublishedVersion } from './surplus-versions.ts'
 
 /** Records deleted in one transaction, with one publish. */
 const TOGETHER = 50
-/** Packages that a plan lists. */
+/** Most packages that a plan lists. */
 const MOST_LISTED = 100
-/** An old version that only old versions need goes with the pass after theirs. */
+/** Most passes: an old version that only old versions need is deleted in the pass after them. */
 const MOST_PASSES = 10
-/** Tries to find packages whose removal breaks nothing, before a page is left as it is. */
+/** Tries to find packages whose removal breaks nothing, before the rest of a page is left as it is. */
 const MOST_TRIES = 4
-/** Plans for a page whose distribution changes between each of them and its deletions. */
+/** Most plans for a page, when the distribution changes between each plan and its deletions. */
 const MOST_PLANS = 5
 
 export interface VersionsDeps {
@@ -29,18 +29,18 @@ export interface VersionsDeps {
   active: readonly Offered[]
   deleteIds: DeleteIds
   /**
-   * Names of the packages, and of those in the causes, that could no longer be installed without these; also for reasons
-   * that are no missing requirement (conflicts)
+   * Names of the packages that could no longer be installed without these, and of packages in the causes; also for causes other
+   * than a missing requirement (conflicts)
    */
   brokenWithout(codename: string, removed: readonly PublishedVersion[]): Promise<ReadonlySet<string>>
   settings(): Pick<Settings, 'retention'>
 }
 
 interface Page {
-  /** what follows is true at it */
+  /** revision at which the plan was made */
   revision: number
   go: PublishedVersion[]
-  /** why others stay */
+  /** the versions that stay, with the reason */
   stay: { one: PublishedVersion; reason: string }[]
 }
 
@@ -97,8 +97,8 @@ export function versionsStep(deps: VersionsDeps): RetentionStep {
   }
 
   /**
-   * Deletes what can go of some packages. What it was decided from may change at any moment, and a version be needed that
-   * was not: the transaction looks, and deletes nothing when it did.
+   * Deletes the versions of some packages that can be deleted. The distribution may change at any moment, so that a version
+   * becomes needed: the transaction checks this, and deletes nothing if the distribution has changed.
    * @returns how many are needed, and how many are left because the distribution changed each time
    */
   async function carryOut(
@@ -128,7 +128,7 @@ export function versionsStep(deps: VersionsDeps): RetentionStep {
     }
   }
 
-  /** Deletes what can go, until nothing more can. @returns as `carryOut` */
+  /** Deletes versions until no more can be deleted. @returns as `carryOut` */
   async function runOne(offered: Offered, { by, line, signal }: StepProgress, deleted: (n: number) => Promise<void>) {
     const { codename } = offered.distribution
     const extra = { reason: 'retention.keep_versions', keep: ruleOf(offered).keep }

@@ -1,4 +1,4 @@
-// The custom format of pg_dump: numbers, texts and the table of contents, as they are written.
+// The custom format of pg_dump: how numbers, texts and the table of contents are written.
 //
 // An archive is a head, a table of contents (TOC), and one block of data for each TOC entry that has data. The format is
 // described by the programs that write it:
@@ -7,10 +7,10 @@
 
 export const MAGIC = 'PGDMP'
 export const CUSTOM_FORMAT = 1
-/** Kind of a block that holds the data of a table. Large objects have another, and the service has none. */
+/** Kind of a block with the data of a table. Large objects have another kind; the service has none. */
 export const TABLE_BLOCK = 1
 
-/** What precedes the place of an entry's data. */
+/** Precedes the position of an entry's data. */
 export const PLACE = { unknown: 1, known: 2, none: 3 } as const
 
 /** Sections that pg_restore restores in this order. */
@@ -26,7 +26,7 @@ export const VERSION = {
   written: 14,
 } as const
 
-/** What is written: PostgreSQL 12 and every later one restores it. */
+/** An entry as it is written: PostgreSQL 12 and every later version can restore it. */
 export interface NewEntry {
   id: number
   tag: string

@@ -1,15 +1,15 @@
-// What PostgreSQL's own catalog says about the tables of the current schema.
+// What PostgreSQL's own catalog states about the tables of the current schema.
 import type { Lease } from '../../../store/lease.ts'
 
 export interface Table {
   name: string
-  /** the name as it is written in a statement */
+  /** the name in the form for a statement */
   quoted: string
   columns: readonly string[]
   quotedColumns: readonly string[]
   /** unlogged tables hold work in progress and are not backed up */
   isLogged: boolean
-  /** of the main part, without large values that are stored apart */
+  /** pages of the main part, without large values that are stored out of line */
   pages: number
   bytes: number
   references: readonly string[]
@@ -43,7 +43,7 @@ export async function tablesOf(lease: Lease): Promise<Table[]> {
   return inOrder(rows as unknown as Table[])
 }
 
-/** Each table after those that it refers to. Names in a circle cannot be loaded row by row. */
+/** Each table after those that it refers to. Tables that refer to each other in a circle cannot be loaded row by row. */
 export function inOrder<T extends Pick<Table, 'name' | 'references'>>(tables: readonly T[]): T[] {
   const waiting = new Map(tables.map((table) => [table.name, table]))
   const order: T[] = []

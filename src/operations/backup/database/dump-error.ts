@@ -1,6 +1,6 @@
 // Why a dump cannot be read or loaded.
 
-/** The message is a sentence for people: it names what was expected and what came. */
+/** The message is a sentence for people: it names the expected and the actual value. */
 export class DumpError extends Error {
   override readonly name = 'DumpError'
 }

@@ -109,7 +109,7 @@ async function filled(engine: Engine): Promise<Database> {
   return database
 }
 
-/** Everything that a dump must bring back: the rows of every logged table, and what each sequence gives next. */
+/** Everything that a dump must restore: the rows of every logged table, and the next value of each sequence. */
 function stateOf(database: Database): Promise<Record<string, string>> {
   return borrow(database, async (lease) => {
     await lease.query(`set timezone to 'UTC'`, [])
@@ -178,7 +178,7 @@ describe.each(ENGINES)('a dump of %s', (source) => {
     let late: Promise<unknown> = Promise.resolve()
     await withSnapshot(from, async ({ db, dump }) => {
       late = add('after')
-      // The embedded database makes others wait instead.
+      // The embedded database makes other callers wait instead.
       if (source === 'postgres') await late
       await dump(path)
       expect(await db.selectFrom('leases').select('name').execute()).toEqual([{ name: 'before' }])

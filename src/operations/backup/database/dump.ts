@@ -1,4 +1,4 @@
-// Dumps a database as it was at one moment, in pg_dump's custom format, whichever engine it has.
+// Dumps the state of a database at one moment, in pg_dump's custom format, with either engine.
 import { rm } from 'node:fs/promises'
 import type { Database, Db } from '../../../store/db.ts'
 import { writeArchive } from './write-archive.ts'
@@ -6,7 +6,7 @@ import { pgDump, type Environment } from './pg-dump.ts'
 import { inTransaction } from './transaction.ts'
 
 export interface Snapshot {
-  /** reads the database as it was when the snapshot began */
+  /** reads the state of the database when the snapshot began */
   db: Db
   /**
    * Writes the dump to a new file with mode 0600 and flushes it. A dump that fails leaves no file.
@@ -20,7 +20,7 @@ export interface DumpOptions {
   signal?: AbortSignal
   /** the program to run for PostgreSQL */
   program?: string
-  /** the whole environment that it gets, with PATH */
+  /** the complete environment of the program, with PATH */
   environment?: Environment
 }
 
@@ -28,7 +28,7 @@ const USUAL: Environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/us
 
 /**
  * Holds a read-only transaction while the work runs: everything that it reads and dumps is of one moment.
- * PostgreSQL goes on serving others. The embedded database has one session only, so all other queries wait until the work ends.
+ * PostgreSQL serves others meanwhile. The embedded database has one session only, so all other queries wait until the work ends.
  */
 export function withSnapshot<T>(database: Database, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
   return inTransaction(database, 'isolation level repeatable read, read only', async ({ lease, db }) => {

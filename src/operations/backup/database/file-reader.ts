@@ -9,7 +9,7 @@ export interface FileReader {
   position(): number
   seek(position: number): void
   skip(bytes: number): void
-  /** Reads exactly as many bytes. @throws DumpError when the file has fewer */
+  /** Reads exactly this many bytes. @throws DumpError when the file has fewer */
   take(bytes: number): Promise<Buffer>
 }
 

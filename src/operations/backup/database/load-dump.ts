@@ -8,17 +8,17 @@ import type { Dump, DumpTable } from './read-dump.ts'
 import { inTransaction } from './transaction.ts'
 
 export interface Loaded {
-  /** name of the newest migration of the dump; those after it ran on its rows */
+  /** name of the newest migration of the dump; later ones ran on its rows */
   schema: string
-  /** tables with rows that were loaded */
+  /** number of tables with loaded rows */
   tables: number
-  /** tables of the dump that the service does not have; nothing of them was loaded */
+  /** tables of the dump that the service does not have; they were not loaded */
   ignored: string[]
 }
 
 /**
- * Creates the schema that the dump has, loads its rows, and migrates them to the newest schema, all in one transaction.
- * @param options `rows`: that each table must have afterwards
+ * Creates the schema of the dump, loads its rows, and migrates them to the newest schema, all in one transaction.
+ * @param options `rows`: number that each table must have afterwards
  * @throws DumpError when the dump is damaged, has a newer schema than this build, or the database is not empty
  */
 export async function loadDump(
@@ -33,7 +33,7 @@ export async function loadDump(
     const tables = await tablesOf(lease)
     const matched = match(dump, tables)
     const own = tables.filter(({ name }) => !name.startsWith('kysely_')).map(({ quoted }) => quoted)
-    // Migrations add rows of their own, which the dump has too.
+    // Migrations add rows, which the dump has too.
     await lease.query(`truncate ${own.join(', ')}`, [])
     for (const table of own) await lease.query(`alter table ${table} disable trigger user`, [])
     for (const { table, rows } of matched) {
@@ -64,7 +64,7 @@ export async function loadDump(
   return loaded
 }
 
-/** The migrations of the dump must be the first of ours. */
+/** The migrations of the dump must be equal to the first ones of this build. */
 function schemaOf({ migrations }: Dump): string {
   const own = Object.keys(MIGRATIONS)
   const unknown = migrations.find((name) => !own.includes(name))

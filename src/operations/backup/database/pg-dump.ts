@@ -7,7 +7,7 @@ import type { Lease } from '../../../store/lease.ts'
 
 const KEPT_ERROR_CHARACTERS = 4096
 
-/** What libpq and pg both understand of a connection string. The password goes through the environment. */
+/** The parameters of a connection string that both libpq and pg understand. The environment carries the password. */
 const SHARED_PARAMETERS = ['host', 'port', 'user', 'dbname', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'options']
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -23,7 +23,7 @@ export interface PgDump {
   signal: AbortSignal | undefined
 }
 
-/** How the C library, in the locale C, names a full disk and an exhausted quota. */
+/** The texts of the C library, in the locale C, for a full disk and an exhausted quota. */
 const FULL = /No space left on device|Disk quota exceeded/
 
 /** @throws Problem('backup_unavailable'), Problem('storage_full') */
@@ -88,12 +88,12 @@ export function connectionOf(url: string): { connection: string; password: strin
   kept.search = ''
   for (const name of SHARED_PARAMETERS) {
     const value = given.searchParams.get(name)
-    // pg's own mode: encrypted, with any certificate.
+    // `no-verify` exists only in pg: encrypted, with any certificate.
     if (value !== null) kept.searchParams.set(name, name === 'sslmode' && value === 'no-verify' ? 'require' : value)
   }
   if (given.searchParams.get('ssl') === 'true' && !kept.searchParams.has('sslmode'))
     kept.searchParams.set('sslmode', 'require')
-  // libpq takes a plus sign as it is.
+  // libpq does not decode a plus sign.
   return { connection: kept.href.replaceAll('+', '%20'), password }
 }
 

@@ -1,7 +1,7 @@
 // Reads the head and the table of contents of a custom-format archive, and finds the data of each entry.
 //
 // The format has no checksum, so every value is checked against what pg_dump can write. The data is compressed by zlib,
-// which has one. archive-format.ts links the source of the format.
+// which has a checksum. archive-format.ts links the source of the format.
 import { CUSTOM_FORMAT, MAGIC, PLACE, TABLE_BLOCK, VERSION } from './archive-format.ts'
 import { DumpError } from './dump-error.ts'
 import type { FileReader } from './file-reader.ts'
@@ -34,7 +34,7 @@ export interface Entry {
   position: number | null
 }
 
-/** Place of the pieces of an entry's data: each is a length and as many bytes, and a length of 0 ends them. */
+/** Position of the pieces of an entry's data: each piece is a length and that many bytes; a length of 0 ends them. */
 export interface Block {
   start: number
   end: number
@@ -115,7 +115,7 @@ async function readEntry(values: Values, minor: number): Promise<Entry> {
   return { id, hasData, tag, kind, definition, copyStatement, namespace, position: await values.place() }
 }
 
-/** Walks over all blocks up to the end of the file, without reading what they hold. */
+/** Walks over all blocks up to the end of the file, without reading their content. */
 async function findBlocks(
   file: FileReader,
   values: Values,

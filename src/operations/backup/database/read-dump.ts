@@ -1,24 +1,24 @@
-// Reads a dump: which tables it has, their rows as COPY text, and the values of its sequences.
+// Reads a dump: its tables, their rows as COPY text, and the values of its sequences.
 import { Readable } from 'node:stream'
 import { createInflate } from 'node:zlib'
 import { DumpError } from './dump-error.ts'
 import { createFileReader, openForReading } from './file-reader.ts'
 import { piecesOf, readArchive, type Entry } from './read-archive.ts'
 
-/** Migrations that ran in the database, by Kysely. */
+/** Table in which Kysely lists the migrations that ran. */
 export const MIGRATION_TABLE = 'kysely_migration'
 const BATCH_BYTES = 1 << 20
-/** PostgreSQL stores no larger value than 1 GiB, the service none larger than some MiB. */
+/** PostgreSQL stores no value larger than 1 GiB, the service none larger than some MiB. */
 const MAX_ROW_BYTES = 256 << 20
 
 export interface Dump {
   /** version of the archive format, such as 1.14 */
   version: string
-  /** version of PostgreSQL that the dump was made of */
+  /** version of the PostgreSQL that was dumped */
   serverVersion: string
   /** names of the migrations that its schema had, in order */
   migrations: readonly string[]
-  /** tables of the schema that has our migrations */
+  /** tables of the schema with our migrations */
   tables: readonly DumpTable[]
   sequences: readonly DumpSequence[]
   close(): Promise<void>
@@ -37,7 +37,7 @@ export interface DumpTable {
 export interface DumpSequence {
   name: string
   value: bigint
-  /** false: the value is the next one */
+  /** false: `lastValue` is still to be returned next */
   isCalled: boolean
 }
 
@@ -145,7 +145,7 @@ async function* inflated(pieces: AsyncGenerator<Buffer>, table: string): AsyncGe
 const NEWLINE = 10
 const END = Buffer.from('\\.\n')
 
-/** Cuts at the ends of lines, up to the line that ends COPY's text. Only empty lines follow it. */
+/** Cuts at the ends of lines, up to the line that ends COPY's text. Only empty lines may follow. */
 async function* wholeLines(parts: AsyncIterable<Buffer>, table: string): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let size = 0
@@ -178,7 +178,7 @@ async function* wholeLines(parts: AsyncIterable<Buffer>, table: string): AsyncGe
     size += part.length
     if (size < next) continue
     yield* cut(false)
-    // A row that is longer than the batch is looked at again when it has doubled.
+    // A row longer than the batch is searched again only when the size has doubled.
     next = Math.max(BATCH_BYTES, size * 2)
   }
   yield* cut(true)

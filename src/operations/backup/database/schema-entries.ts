@@ -1,4 +1,4 @@
-// The statements that create the schema, as entries of an archive: those of the migrations, in their order.
+// The statements that create the schema, as entries of an archive: the statements of the migrations, in their order.
 import { Kysely, type DatabaseConnection, type Dialect } from 'kysely'
 import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import { MIGRATIONS } from '../../../store/migrations/index.ts'
@@ -9,7 +9,7 @@ export interface SchemaEntry {
   definition: string
 }
 
-/** As Kysely's Migrator creates them. */
+/** The tables that Kysely's Migrator creates. */
 const KYSELY_TABLES = [
   `create table kysely_migration (name varchar(255) not null primary key, "timestamp" varchar(255) not null)`,
   `create table kysely_migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null)`,
@@ -17,8 +17,8 @@ const KYSELY_TABLES = [
 
 /**
  * @param names of the migrations that ran
- * @returns what pg_restore runs before and after the rows are loaded. Triggers must not fire for rows that are loaded, and
- *   indexes are made faster afterwards.
+ * @returns what pg_restore runs before and after it loads the rows. Triggers must not fire for loaded rows, and creating
+ *   indexes afterwards is faster.
  */
 export async function schemaEntries(
   names: readonly string[],
@@ -26,7 +26,7 @@ export async function schemaEntries(
   const statements = [...KYSELY_TABLES]
   const db = new Kysely<unknown>({ dialect: recorder(statements) })
   for (const name of names) await MIGRATIONS[name]?.up(db)
-  // Rows that migrations add are in the dump with all others.
+  // The dump has the rows that migrations add, like all others.
   const entries = statements.filter((statement) => !/^\s*(insert|update|delete)\b/i.test(statement)).map(entryOf)
   const isLate = ({ kind }: SchemaEntry) => ['INDEX', 'TRIGGER', 'EXTENSION'].includes(kind)
   return { before: entries.filter((entry) => !isLate(entry)), after: entries.filter(isLate) }
@@ -39,11 +39,11 @@ function entryOf(statement: string): SchemaEntry {
   const [, kind, tag] = CREATE.exec(statement) ?? []
   const definition = `${statement.trim().replace(/;$/, '')};\n`
   if (kind !== undefined && tag !== undefined) return { kind: kind.toUpperCase(), tag, definition }
-  // A block that asks for an extension, or a change of what was created before.
+  // A block that requests an extension, or a change of an earlier statement's result.
   return { kind: /\bcreate extension\b/i.test(statement) ? 'EXTENSION' : 'DEFAULT', tag: 'statement', definition }
 }
 
-/** Keeps statements instead of running them. */
+/** Records statements instead of running them. */
 function recorder(statements: string[]): Dialect {
   const connection: DatabaseConnection = {
     async executeQuery({ sql }) {

@@ -10,7 +10,7 @@ export interface OpenTransaction {
   db: Db
 }
 
-/** @param mode what follows BEGIN, such as an isolation level */
+/** @param mode the text after BEGIN, such as an isolation level */
 export async function inTransaction<T>(
   database: Database,
   mode: string,
@@ -19,7 +19,7 @@ export async function inTransaction<T>(
   const lease = await database.acquire()
   try {
     await lease.query(`begin ${mode}`, [])
-    // Reading or writing a file between two statements can take longer than the service allows otherwise.
+    // Reading or writing a file between two statements can take longer than the usual limit of the service.
     await lease.query('set local idle_in_transaction_session_timeout = 0', [])
     const db = new Kysely<Tables>({ dialect: pgliteDialect({ acquire: async () => nested(lease) }) })
     try {
@@ -27,7 +27,7 @@ export async function inTransaction<T>(
       await lease.query('commit', [])
       return result
     } catch (error) {
-      // The error of the work is the one to report: the session may be gone with the transaction.
+      // Reports the error of the work: the session may be lost together with the transaction.
       await lease.query('rollback', []).catch(() => {})
       throw error
     }
@@ -42,7 +42,7 @@ const SAVEPOINTS: Record<string, string> = {
   rollback: 'rollback to savepoint nested',
 }
 
-/** The session for Kysely: its transactions are savepoints of the one that is open. */
+/** The session for Kysely: its transactions are savepoints of the open one. */
 function nested(lease: Lease): Lease {
   return { query: (sql, parameters) => lease.query(SAVEPOINTS[sql] ?? sql, parameters), release() {} }
 }

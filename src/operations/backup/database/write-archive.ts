@@ -1,9 +1,9 @@
-// Writes an archive of the embedded database that pg_restore of PostgreSQL 12 and later restores.
+// Writes an archive of the embedded database that pg_restore of PostgreSQL 12 and later can restore.
 //
-// PGlite's own pg_dump (pglite-tools 0.4.8) is not used: it keeps the whole archive in memory, writes INSERT statements instead of COPY text,
-// returns the archive as text up to the first zero byte (7 bytes of any database), and writes a format that pg_restore 15 refuses. It holds
-// its thread for 8.4 s without a pause for a table of 58 MB and takes 99 MB (here 3.5 s in pieces, in constant memory).
-// A database of PostgreSQL is dumped by its own pg_dump (pg-dump.ts).
+// PGlite's own pg_dump (pglite-tools 0.4.8) is not used. It keeps the whole archive in memory, writes INSERT statements instead
+// of COPY text, returns the archive as text up to the first zero byte (7 bytes of any database), and writes a format that
+// pg_restore 15 refuses. For a table of 58 MB it blocks its thread for 8.4 s without a pause and takes 99 MB (here 3.5 s in
+// pieces, in constant memory). A database of PostgreSQL is dumped by its own pg_dump (pg-dump.ts).
 import { open, type FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createDeflate } from 'node:zlib'
@@ -13,7 +13,7 @@ import { sequencesOf, tablesOf, type Sequence, type Table } from './catalog.ts'
 import { MIGRATION_TABLE } from './read-dump.ts'
 import { schemaEntries } from './schema-entries.ts'
 
-/** Bytes of a table that are read at a time, as they are stored. Compressed values are larger in the dump. */
+/** Stored bytes of a table that are read at a time. Compressed values are larger in the dump. */
 const READ_BYTES = 2 << 20
 const PIECE_BYTES = 256 * 1024
 
