@@ -139,7 +139,7 @@ async function giveUp(deps: RemedyDeps, need: Need, by: string): Promise<void> {
   await noteFinding(db, lost, deps.clock.now())
 }
 
-/** Removes bytes that nothing needs. A file under another name than its digest's, or outside the layout, is removed by path. */
+/** Removes bytes that nothing needs. A file outside the layout, or under another name than its row's, is removed by its path. */
 async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding): Promise<Remedy> {
   const { db, paths, pool } = deps
   const object = objectOf(subject)
