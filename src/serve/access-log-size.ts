@@ -1,4 +1,4 @@
-// Bounds an access log by size: a large file is renamed, and the oldest of the renamed ones is deleted when all are too large.
+// Limits an access log by size: a large file is renamed; when all renamed files are too large together, the oldest is deleted.
 import { readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../kernel/clock.ts'
@@ -7,18 +7,18 @@ import { ifMissing } from '../kernel/files.ts'
 export interface AccessLogSizeDeps {
   path: string
   clock: Clock
-  /** of the file and all its rotations */
+  /** total of the file and all its rotated files */
   mostBytes: number
   onDeleted(name: string, bytes: number): void
 }
 
-/** Downloads are counted each minute, so what is deleted was read long before, unless the log is full within minutes. */
+/** Downloads are counted each minute, so deleted files were read long before, unless the log fills up within minutes. */
 const FILES = 16
 const MOST_FILE_BYTES = 64 * 1024 * 1024
-/** As retention or logrotate(8) renamed it, or as this does. */
+/** Suffixes of files that retention, logrotate(8) or this module renamed. */
 const ROTATION = /^(?:-\d{8}(?:-\d+)?|\.\d{1,4})(?:\.[a-z0-9]+)?$/
 
-/** @returns `rotate` of a line file. Several processes may write the file: one that was renamed meanwhile is let be. */
+/** @returns `rotate` of a line file. Several processes may write the file: a file that another one has renamed is left alone. */
 export function createAccessLogSize({ path, clock, mostBytes, onDeleted }: AccessLogSizeDeps) {
   const directory = dirname(path)
   const fileBytes = Math.min(MOST_FILE_BYTES, Math.floor(mostBytes / FILES))
@@ -30,9 +30,9 @@ export function createAccessLogSize({ path, clock, mostBytes, onDeleted }: Acces
       .toISOString()
       .replace(/[-:.Z]/g, '')
       .split('T')
-    // With the process, so that two that rename at the same moment take no file from each other.
+    // The name contains the process id, so that two processes that rename at the same moment do not overwrite each other's file.
     await rename(path, `${path}-${day}-${time}${process.pid}`).catch(ifMissing(undefined))
-    // The next file grows to its size and one write.
+    // The next file grows to its limit plus one write.
     await removeBeyond(mostBytes - 2 * fileBytes)
     return true
   }

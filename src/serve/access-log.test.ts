@@ -1,4 +1,4 @@
-// The access log: nginx's format and escaping, rotation, and a disk that does not take it.
+// The access log: nginx's format and escaping, rotation, and a disk that refuses writes.
 import {
   mkdirSync,
   mkdtempSync,
@@ -75,7 +75,7 @@ test.each([
 
 test('lines of several processes are never mixed, however many are waiting', async () => {
   const log = createLog('silent')
-  // The first writes fail, because a directory has the name of the file, so that more than a megabyte waits.
+  // The first writes fail because a directory has the name of the file, so more than a megabyte waits.
   mkdirSync(path, { recursive: true })
   const writers = ['one', 'two', 'three'].map((userAgent) => ({
     userAgent,
@@ -114,7 +114,7 @@ test('a file truncated in place is continued from its start', async () => {
 test('64 KiB of lines are written without a flush', async () => {
   const long = { ...access, userAgent: 'x'.repeat(1000) }
   for (let i = 0; i < 64; i++) accessLog.record(long)
-  // Joins the write under way, if it was begun.
+  // Joins the running write, if there is one.
   await accessLog.flush()
   expect(readFileSync(path).byteLength).toBeGreaterThan(64 * 1024)
 })

@@ -1,4 +1,4 @@
-// The access log of a listener, in nginx's "combined" format, so that every tool that reads nginx's logs reads ours.
+// The access log of a listener, in nginx's "combined" format, so that every tool for nginx's logs can read it.
 import { dirname, join } from 'node:path'
 import type { Clock } from '../kernel/clock.ts'
 import { createLineFile } from '../kernel/line-file.ts'
@@ -17,7 +17,7 @@ export interface Access {
 }
 
 export interface AccessLog {
-  /** Never blocks and never throws: serving goes on with a full disk. */
+  /** Never blocks and never throws: serving continues with a full disk. */
   record(access: Access): void
   /** Resolves when everything recorded before the call is written or dropped. */
   flush(): Promise<void>
@@ -29,7 +29,7 @@ export interface AccessLogDeps {
   path: string
   clock: Clock
   log: Log
-  /** of the file and all its rotations */
+  /** total of the file and all its rotated files */
   mostBytes: number
   /** a line waits at most this long, in ms */
   flushEveryMs?: number

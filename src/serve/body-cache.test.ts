@@ -1,4 +1,4 @@
-// The memory of small files: its bound, and what is given up first.
+// The memory of small files: its limit, and what is evicted first.
 import { expect, test } from 'vitest'
 import { createBodyCache } from './body-cache.ts'
 

@@ -1,4 +1,4 @@
-// A memory-bounded cache of small files; the least recently used one is given up first.
+// A cache of small files with limited memory; the least recently used one is evicted first.
 import { LRUCache } from 'lru-cache'
 
 export interface BodyCache<T> {
@@ -9,7 +9,7 @@ export interface BodyCache<T> {
   readonly sizeBytes: number
 }
 
-/** Estimated memory of an entry beside its body: key, statistics, headers. Bounds the cache with a million tiny files. */
+/** Estimated memory of an entry beside its body: key, statistics, headers. Limits the cache with a million tiny files. */
 const ENTRY_OVERHEAD_BYTES = 2048
 
 export function createBodyCache<T extends object>(limitBytes: number): BodyCache<T> {

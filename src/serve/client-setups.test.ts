@@ -1,4 +1,4 @@
-// The set-up files of every distribution are complete and cannot be changed by the address the client sends.
+// The set-up files of every distribution are complete, and the address that a client sends cannot change their content.
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { formats } from '../formats/index.ts'

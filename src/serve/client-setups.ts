@@ -6,11 +6,11 @@ import { addressOf, peerOf } from './public-address.ts'
 
 export interface ClientSetups {
   /**
-   * The text for a request path of a listener; null where the path names none.
+   * The text for a request path of a listener; null for a path without a set-up file.
    * @param url address of the listener without a slash at the end
    */
   find(listener: ListenerId, path: string, url: string): string | null
-  /** All about one distribution; null where it is not offered, and before there are keys. */
+  /** The set-up of one distribution; null where it is not offered, and before the keys exist. */
   of(codename: string, urls: Record<ListenerId, string>): DistributionSetup | null
 }
 
@@ -63,8 +63,8 @@ export function isSetupPath(url: string): boolean {
 
 /**
  * Answers the set-up paths of one listener.
- * @param publicUrl the configured address, if any; null to name the address that each client used
- * @param trusts whether the forwarding headers of a peer are believed
+ * @param publicUrl the configured address, if any; null to use the address that each client used
+ * @param trusts whether the forwarding headers of a peer are trusted
  */
 export function createSetupAnswer(
   listener: ListenerId,

@@ -2,7 +2,7 @@
 import type { PackageFormat } from '../formats/format.ts'
 import type { FileKind } from './files/file-headers.ts'
 
-/** Suffixes that mean the same in every repository. Package files have the media type of their format. */
+/** Suffixes with the same meaning in every repository. Package files have the media type of their format. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   gz: 'application/gzip',
   xz: 'application/x-xz',
@@ -17,7 +17,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   pub: 'application/x-pem-file',
 }
 
-/** A name that is, or starts with, the digest of the content. */
+/** A name that is the digest of the content, or starts with it. */
 const NAMED_BY_DIGEST = /\/by-hash\/[^/]+\/[0-9a-f]+$|\/[0-9a-f]{40,128}-[^/]+$/
 
 const CONTENT_ADDRESSED = 'public, max-age=31536000, immutable'
@@ -27,7 +27,7 @@ const CHANGING = 'no-cache'
 
 /**
  * @param path with `/` between segments
- * @param format of the tree the file belongs to; null for a key
+ * @param format of the file's tree; null for a key
  */
 export function kindOf(path: string, format: PackageFormat | null): FileKind {
   const name = path.slice(path.lastIndexOf('/') + 1)

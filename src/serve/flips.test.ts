@@ -73,7 +73,7 @@ describe('a client that compares by date alone, as apt does', () => {
   })
 
   test('gets a generation that was built earlier but flipped in later', async () => {
-    // r-late is built first and flipped last: its files are older than those of the generation between.
+    // r-late is built first and flipped last: its files are older than those of the generation between them.
     const base = '.generations/deb/jammy'
     const hourAgo = new Date(Date.now() - 3_600_000)
     utimesSync(repository.write(`${base}/late/InRelease`, 'late'), hourAgo, hourAgo)
@@ -144,8 +144,8 @@ test('a removed file is missing for the next request, even when it was in memory
   expect((await server.get(INRELEASE)).status).toBe(404)
 })
 
-// Index files large and small, read by many while hundreds of generations pass: each answer must be one generation's file,
-// whole; tags and ranges must belong to the bytes they came with; and nobody may be shown an older state after a newer one.
+// Many clients read large and small index files during hundreds of flips. Each answer must be a whole file of one generation,
+// tags and ranges must belong to its bytes, and nobody may get an older state after a newer one.
 test.each([
   { where: 'memory', memory: { totalBytes: 64 << 20, fileBytes: 4 << 20 } },
   { where: 'a memory too small for two files', memory: { totalBytes: 420_000, fileBytes: 4 << 20 } },
@@ -164,7 +164,7 @@ test.each([
       'main/binary-amd64/Packages.gz': line.repeat(20_000 + (generation % 3)),
     })
     kept.push(made)
-    // As `collect` does: only generations nobody can still be looking up are removed.
+    // Like `collect`: removes only generations that nobody can still be looking up.
     if (kept.length > 6) rmSync(join(repository.dir, kept.shift() ?? ''), { recursive: true })
   }
   publish()

@@ -24,7 +24,7 @@ export interface Answer {
 export type Repository = ReturnType<typeof createRepository>
 export type TestListener = Awaited<ReturnType<typeof startListener>>
 
-/** A repositories' directory as the publisher leaves it. */
+/** A repositories' directory as the publisher creates it. */
 export function createRepository() {
   const dir = mkdtempSync(join(tmpdir(), 'serve-'))
   let revision = 0
@@ -47,7 +47,7 @@ export function createRepository() {
     dir,
     /** Writes a file below the repositories' directory. */
     write,
-    /** Makes, or replaces by one rename, a symbolic link. */
+    /** Creates a symbolic link, or replaces one by one rename. */
     link,
     /** Builds a generation of a deb distribution and flips its link. Returns the generation's path. */
     publish(codename: string, files: Record<string, string | Uint8Array>): string {
@@ -88,7 +88,7 @@ export async function startListener(reposDir: string, overrides: Partial<Reposit
   }
 }
 
-/** One request on a connection of its own; the path goes out as it is given. */
+/** One request on a separate connection; the path is sent unchanged. */
 function ask(port: number, method: string, path: string, headers: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ port, host: '127.0.0.1', method, path, headers, agent: false }, (response) => {
@@ -105,7 +105,7 @@ function ask(port: number, method: string, path: string, headers: Record<string,
   })
 }
 
-/** Sends bytes no HTTP client would send and returns all that comes back until the server ends the connection. */
+/** Sends bytes that no HTTP client would send. Returns everything received until the server ends the connection. */
 export function exchangeRaw(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
@@ -117,7 +117,7 @@ export function exchangeRaw(port: number, text: string): Promise<string> {
   })
 }
 
-/** A connection under the test's control, connected. */
+/** An open connection that the test controls. */
 export function openSocket(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => resolve(socket))

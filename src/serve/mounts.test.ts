@@ -1,4 +1,4 @@
-// A listener serves nothing of formats that are switched off, even when their tree exists.
+// A listener serves nothing of a format that is switched off, even when its tree exists.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FormatId } from '../../test/formats.ts'
 import { formats } from '../formats/index.ts'

@@ -8,8 +8,8 @@ export interface Mount extends ServedPlace {
 }
 
 /**
- * The keys of all formats, and the trees of the active ones: a tree may still exist from when its format was active.
- * @param formats every format there is
+ * The keys of all formats, and the trees of the active ones: a tree may still exist although its format is no longer active.
+ * @param formats all formats
  */
 export function mountsOf(
   listener: ListenerId,

@@ -1,4 +1,4 @@
-// Answers requests for packages that are kept in an object store: streams their bytes, or redirects to them.
+// Answers requests for packages in an object store: streams their bytes, or redirects to them.
 import { answerWithRedirect, answerWithStream, refuse, type Exchange, type RemoteFile } from './files/answers.ts'
 import { validatorsOf } from './files/conditions.ts'
 import { fileHeaders } from './files/file-headers.ts'
@@ -9,7 +9,7 @@ import type { Located } from './request-path.ts'
 
 export interface ObjectAnswersDeps {
   store: ObjectStore
-  /** Clients are sent to a signed address of the store. Otherwise the bytes pass through this process. */
+  /** true: clients are redirected to a signed address of the store. false: the bytes pass through this process. */
   redirects: boolean
 }
 
@@ -20,7 +20,7 @@ export type ObjectAnswers = (
   observedMs: number,
 ) => Promise<void>
 
-/** A client begins a download as soon as it has the address; a proxy between may queue it. */
+/** A client begins its download as soon as it has the address, but a proxy in between may queue it. */
 const ADDRESS_SECONDS = 300
 /** Transfers at the same time; each has one connection to the store and up to 128 KiB in memory. */
 const MOST_TRANSFERS = 100
@@ -56,7 +56,7 @@ export function createObjectAnswers({ store, redirects }: ObjectAnswersDeps): Ob
   }
 }
 
-/** The link has all that a header says, so a request without a body never reaches the store. */
+/** The link contains everything for the header, so a request without a body never reaches the store. */
 function remoteFile(file: Located, { sha256, sizeBytes, linkedMs }: PublishedObject, observedMs: number): RemoteFile {
   const kind = kindOf(file.path, file.mount.format)
   const validators = validatorsOf(`"${sha256}"`, linkedMs, observedMs)

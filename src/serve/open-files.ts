@@ -24,7 +24,7 @@ interface Entry<T> {
 
 export interface OpenFileLimits {
   count: number
-  /** an unused file is closed after one to two of these, in ms; a removed file occupies disk space until it is closed */
+  /** an unused file is closed after one to two times this, in ms; a removed file occupies disk space until it is closed */
   idleMs: number
 }
 

@@ -5,12 +5,12 @@ import type { ListenerReport } from '../domain/listener-report.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
 
 export interface OwnReport {
-  /** of one port, by its name */
+  /** the counts of one port, by its name */
   traffic(port: string): Traffic
   read(): Promise<ListenerReport>
 }
 
-/** How often the event loop is looked at, in ms: by a timer of libuv, which wakes the process and runs no JavaScript. */
+/** How often the event loop is sampled, in ms: by a timer of libuv, which wakes the process but runs no JavaScript. */
 const RESOLUTION_MS = 50
 
 export function createOwnReport(): OwnReport {
@@ -18,7 +18,7 @@ export function createOwnReport(): OwnReport {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delay.enable()
 
-  /** What was recorded is the time between two looks, in ns. */
+  /** The recorded value is the time between two samples, in ns. */
   const loopLagSeconds = (): number => {
     const seconds = Math.max(0, delay.max / 1e9 - RESOLUTION_MS / 1000)
     delay.reset()
@@ -44,7 +44,7 @@ export function createOwnReport(): OwnReport {
   }
 }
 
-/** Where Linux tells; one of them is that of the reading itself. */
+/** Only known on Linux. One of the files is the directory that is being read. */
 async function openFiles(): Promise<number | null> {
   try {
     return (await readdir('/proc/self/fd')).length - 1

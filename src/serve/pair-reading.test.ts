@@ -1,4 +1,4 @@
-// The state table: the next state of each request, and the generation that answers it.
+// The state table: for each request the next state, and the generation that answers it.
 import { describe, expect, test } from 'vitest'
 import {
   LONGEST_PAUSE_MS,

@@ -1,21 +1,21 @@
-// Which generation clients read a signed index and its signature from, and who waits for whom. Pure.
+// Which generation clients read a signed index and its signature from, and which clients wait for others. Pure.
 
-/** What a client asks of a pair; other requests are no part of it. */
+/** The requests of a client for a pair; other requests do not belong to it. */
 export type PairRequest = 'probe' | 'index' | 'signature' | 'key'
 
-/** What the clients of one key are reading. Clients behind one address share a key. */
+/** What the clients with one key are reading. Clients behind one address share a key. */
 export interface Readings {
   /** the generation all of them read; its directory, relative to the repositories' directory */
   generation: string
-  /** asked for the headers of the index: the next request for the index may only test whether it changed */
+  /** clients that asked for the headers of the index: the next request for the index may only test whether it changed */
   probes: number
-  /** have the index and want its signature, as dnf does */
+  /** clients that have the index and want its signature, like dnf */
   indexFirst: number
-  /** had the index before the signature; a request for the key shows that they want the index again */
+  /** clients that had the index before the signature; a request for the key shows that they want the index again */
   paired: number
-  /** have the signature and want the key */
+  /** clients that have the signature and want the key */
   signatureFirst: number
-  /** have signature and key and want the index, as zypper does */
+  /** clients that have signature and key and want the index, like zypper */
   keyAsked: number
   /** the last request, ms since 1970 */
   atMs: number
@@ -29,14 +29,14 @@ export interface Moment {
   mayWait: boolean
 }
 
-/** Either the generation to answer from, or how long to wait at most before asking again. */
+/** Either the generation of the answer, or how long to wait at most before asking again. */
 export type Step = { readings: Readings; generation: string } | { waitMs: number }
 
 /** The longest time between two requests of a pair: some 30 ms on loopback, seconds on a busy machine. */
 export const LONGEST_PAUSE_MS = 15_000
-/** How long the next client of the same name waits for a client that has half of an older pair. */
+/** How long the next client with the same key waits for a client that has half of an older pair. */
 export const LONGEST_WAIT_MS = 3_000
-/** The same for one that has both and may be about to ask for the key: zypper does when it tests for changes by a GET alone. */
+/** The same for a client that has both and may soon ask for the key: zypper does when it tests for changes only by a GET. */
 export const PAIRED_WAIT_MS = 500
 
 /** Whether a client has one half of the pair and not the other. */
@@ -46,7 +46,7 @@ export function isOpen({ indexFirst, signatureFirst, keyAsked }: Readings): bool
 
 /**
  * The second half of a pair comes from the generation of the first. A client that starts after a flip waits until the
- * others of its name have their second half: answered before, its next request could not be told from theirs.
+ * others with its key have their second half: if it were answered earlier, its next request would look like one of theirs.
  */
 export function step(known: Readings | null, request: PairRequest, { nowMs, live, mayWait }: Moment): Step {
   const readings = known && nowMs - known.atMs <= LONGEST_PAUSE_MS ? known : begin(live, nowMs)

@@ -1,4 +1,4 @@
-// The clients that are reading a signed index and its signature, by name. One for all processes of a listener.
+// The clients that are reading a signed index and its signature, by name. All processes of a listener share it.
 import type { Clock } from '../kernel/clock.ts'
 import { isOpen, step, type PairRequest, type Readings } from './pair-reading.ts'
 
@@ -12,7 +12,7 @@ export interface PairQuestion {
   mayWait: boolean
 }
 
-/** Where to read, or that the client has waited and must ask again, with the generation that is live by then. */
+/** Where to read; or `again`: the client has waited and must ask again, with the generation that is live then. */
 export type PairAnswer = { generation: string } | { again: true }
 
 /** Synchronous unless the client has to wait, or the answer comes from another process. */
@@ -56,7 +56,7 @@ export function createPairTurns(clock: Clock): PairTurns {
     const result = step(byName.get(name) ?? null, request, { nowMs: clock.now().getTime(), live, mayWait })
     if ('waitMs' in result) return wait(name, result.waitMs)
     keep(name, result.readings)
-    // Those that may be about to ask for the key are waited for once more, for a moment.
+    // The others wait once more, for a moment, for clients that may be about to ask for the key.
     if (!isOpen(result.readings)) release(name)
     return { generation: result.generation }
   }

@@ -1,4 +1,4 @@
-// The address that set-up texts name: a header that any client can write must never leave the grammar of a host.
+// The address in set-up texts: a header that any client can send must never exceed the grammar of a host.
 import { describe, expect, test } from 'vitest'
 import { createTrust } from '../kernel/client-address.ts'
 import { addressOf, parseHost } from './public-address.ts'

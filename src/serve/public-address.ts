@@ -1,17 +1,17 @@
-// The address under which a client reached a listener, for texts that tell the client where to come back. Pure.
+// The address under which a client reached a listener, for texts that tell the client this address. Pure.
 import { isIP, type Socket } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 import { socketAddress } from '../kernel/client-address.ts'
 
-/** What is known of the connection a request came on. */
+/** The known facts about the connection of a request. */
 export interface Peer {
-  /** of the client or the proxy */
+  /** address of the client or the proxy */
   remoteAddress: string
   localAddress: string
   localPort: number
 }
 
-/** The ends of the connection that a request came on. */
+/** The two ends of a request's connection. */
 export function peerOf({ remoteAddress, localAddress, localPort }: Socket): Peer {
   return {
     remoteAddress: socketAddress(remoteAddress),
@@ -23,8 +23,8 @@ export function peerOf({ remoteAddress, localAddress, localPort }: Socket): Peer
 const NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i
 
 /**
- * Reads `host[:port]` of RFC 9110 section 7.2, a name or an address. The header is chosen by the client, so anything
- * else is null: what passes has letters, digits and `.-_:[]` only and is safe in shell, ini, deb822 and HTML.
+ * Reads `host[:port]` of RFC 9110 section 7.2, a name or an address. The client chooses the header, so anything
+ * else is null: an accepted text has only letters, digits and `.-_:[]`, and is safe in shell, ini, deb822 and HTML.
  */
 export function parseHost(text: string | undefined): { host: string; port: number | null } | null {
   const [, bracketed, name, portText] = /^(?:\[([0-9a-f:.]+)\]|([^[\]:]+))(?::(\d{1,5}))?$/i.exec(text ?? '') ?? []
@@ -35,8 +35,8 @@ export function parseHost(text: string | undefined): { host: string; port: numbe
 }
 
 /**
- * @param configured the public address, when one is set: it is then the only answer
- * @param trusts whether the forwarding headers of this address are believed
+ * @param configured the public address, if one is set: it is then always the result
+ * @param trusts whether the forwarding headers of this address are trusted
  * @returns an address without a slash at the end, `http://packages.example.org:8080`
  */
 export function addressOf(
@@ -54,7 +54,7 @@ export function addressOf(
   return `${scheme}://${named.host}${isDefault ? '' : `:${named.port}`}`
 }
 
-/** The value that the proxy next to us added; those before it may come from the client. */
+/** The value that the nearest proxy added; earlier values may come from the client. */
 function lastOf(field: string | string[] | undefined): string | undefined {
   return (Array.isArray(field) ? field.join(',') : field)?.split(',').at(-1)?.trim()
 }

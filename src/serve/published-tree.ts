@@ -21,28 +21,28 @@ export interface PublishedObject extends LinkedObject {
 
 export interface PublishedTree {
   /**
-   * The file a name refers to now, all links followed; null when it is not a regular file. Synchronous on a local disk:
-   * one `stat` of a local path takes 3 µs (2026-11-21), a thread pool operation ten times that. The result makes a flip
-   * visible to the very next request.
+   * The file that a name refers to now, with all links followed; null when it is not a regular file. Synchronous on a local
+   * disk: one `stat` of a local path takes 3 µs (2026-11-21), a thread pool operation ten times that. With this the very next
+   * request sees a flip.
    */
   look(file: Located): BigIntStats | null | Promise<BigIntStats | null>
-  /** The symbolic link a publish replaces on the way to this file; null when there is none. */
+  /** The symbolic link on the way to this file that a publish replaces; null when there is none. */
   flipLink(file: Located): Promise<string | null>
-  /** When that link was last replaced, in ms since 1970; 0 when it is missing. Synchronous as `look`. */
+  /** When that link was last replaced, in ms since 1970; 0 when it is missing. Synchronous like `look`. */
   flippedAt(link: string): number | Promise<number>
-  /** Opens the file if it lies in a published place; null when it does not, or is gone. The caller closes it. */
+  /** Opens the file if it is in a published place; null when it is not, or is gone. The caller closes it. */
   open(file: Located): Promise<OpenFile | null>
   /** The object that a link in a published place names; null when the name is no such link. */
   object(file: Located): Promise<PublishedObject | null>
-  /** Waits until the file system has answered; at once on a local disk. */
+  /** Waits until the file system has answered; returns at once on a local disk. */
   isThere(): unknown
-  /** Runs a read of an open file within the bound of all of these. */
+  /** Runs a read of an open file within the same time limit. */
   inTime<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** A remote file system that does not answer for so long is refused as an object store is: 503, try again. */
+/** After this time without an answer from a remote file system, requests get 503 to try again, as with an object store. */
 const STALLED_MS = 5_000
-/** On a local disk nothing has a bound. */
+/** On a local disk there is no limit. */
 const unbounded: StallGuard = (work) => work()
 
 /** @param onRefused called when a link led out of the published places */
@@ -82,7 +82,7 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
 
   return {
     look(file) {
-      // `join` would take a third of the time; both parts are normalized already.
+      // `join` would take a third of the time; both parts are already normalized.
       const path = `${reposDir}/${file.path}`
       if (far) return guard(() => stat(path, { bigint: true })).then(regular, nullIfUnreachable)
       try {
@@ -94,14 +94,14 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
 
     async flipLink(file) {
       const named = file.publishedAs ?? file.path
-      // The path of a generation that is no longer live contains no link that a publish replaces.
+      // The path of a generation that is no longer live has no link that a publish replaces.
       if (!named.startsWith(`${file.mount.path}/`)) return null
-      // The mount's own directory is not replaced by a publish.
+      // A publish does not replace the mount's own directory.
       const link = await guard(() =>
         firstLink(join(reposDir, file.mount.path), named.slice(file.mount.path.length + 1)),
       )
       if (link === null) return null
-      // A link beside the packages (apk) stays, and leads through the one that is replaced.
+      // A link beside the packages (apk) stays. It leads through the link that is replaced.
       const through = relative(reposDir, await guard(() => targetOf(link)))
       return (through.startsWith('..') ? null : await guard(() => firstLink(reposDir, through))) ?? link
     },
@@ -120,7 +120,7 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
 
     object: (file) =>
       guard(() => readObject(file)).catch((error: unknown) => {
-        // It is no symbolic link.
+        // It is not a symbolic link.
         if ((error as NodeJS.ErrnoException).code === 'EINVAL') return null
         return nullIfUnreachable(error)
       }),
@@ -150,7 +150,7 @@ async function firstLink(directory: string, path: string): Promise<string | null
   return null
 }
 
-/** What a link names; the link itself when it was removed meanwhile. */
+/** The target of a link; the link itself when it was removed meanwhile. */
 async function targetOf(link: string): Promise<string> {
   try {
     return resolve(dirname(link), await readLink(link))
@@ -165,7 +165,7 @@ function isPublished(root: string, real: string, roots: readonly string[]): bool
     const allowed = join(root, place)
     if (real === allowed) return true
     if (!real.startsWith(allowed + sep)) return false
-    // Hidden names inside a published place are work in progress.
+    // Hidden names inside a published place are unfinished work.
     return !real.slice(allowed.length).includes(`${sep}.`)
   })
 }

@@ -37,7 +37,7 @@ export interface ListenerTimeouts {
   check: number
   /** a connection waits this long for its next request */
   keepAlive: number
-  /** a transfer of which the client reads no byte; slow readers are allowed */
+  /** longest time in which the client of a transfer reads no byte; slow readers are allowed */
   stalled: number
 }
 
@@ -49,15 +49,15 @@ export interface RepositoryListenerDeps {
   accessLog: AccessLog
   clock: Clock
   log: Log
-  /** whom the access log names; the peer itself unless given */
+  /** determines the client for the access log; by default the peer itself */
   clientAddress?: ClientAddress
-  /** The set-up text a request asks for; null for requests of files. */
+  /** The set-up text for a request; null for requests of files. */
   setup?(request: IncomingMessage): string | null
-  /** shared with the other processes of this listener; its own when it is the only one */
+  /** shared by all processes of this listener; by default separate, for a single process */
   pairTurns?: PairTurns
-  /** where packages are that the tree names by a link to an object */
+  /** the object store, for packages that the tree names by a link to an object */
   objects?: ObjectAnswersDeps | null
-  /** what it counts; left out where nobody asks */
+  /** its counters; left out where nobody reads them */
   traffic?: Traffic
   memory?: MemoryLimits
   timeouts?: ListenerTimeouts
@@ -65,7 +65,7 @@ export interface RepositoryListenerDeps {
 
 const MEBIBYTE = 1024 * 1024
 export const DEFAULT_MEMORY: MemoryLimits = { totalBytes: 64 * MEBIBYTE, fileBytes: 4 * MEBIBYTE }
-// Longer than the 60 s of common load balancers, so that these close first and never send into a closing connection.
+// Longer than the 60 s of common load balancers, so that they close first and never send into a closing connection.
 const TIMEOUTS: ListenerTimeouts = {
   header: 20_000,
   request: 30_000,
@@ -73,7 +73,7 @@ const TIMEOUTS: ListenerTimeouts = {
   keepAlive: 65_000,
   stalled: 120_000,
 }
-/** Connections not yet accepted: a fleet of machines that updates every full minute connects at the same time. */
+/** Connections that are not accepted yet: a fleet of machines that updates every full minute connects at the same time. */
 const BACKLOG = 4096
 
 export function createRepositoryListener(deps: RepositoryListenerDeps): RepositoryListener {
@@ -109,7 +109,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   const serve = (request: IncomingMessage, response: ServerResponse): (() => void) => {
     const exchange: Exchange = { request, response, progress: { bytes: 0, lastBytes: 0 } }
     const address = clientAddress(request.socket.remoteAddress, request.headers['x-forwarded-for'])
-    // Bodies have no meaning here: instead of reading one, the connection is closed after the response.
+    // Bodies have no meaning here: the connection is closed after the response, and the body is not read.
     if (hasBody(request)) response.setHeader('Connection', 'close')
     try {
       const answered = answer(exchange)
@@ -121,7 +121,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     return () => record(exchange, address)
   }
 
-  /** Synchronous for files in memory, which are nearly all requests: a promise for each is measurable. */
+  /** Synchronous for files in memory, which are nearly all requests: a promise for each request has a measurable cost. */
   const answer = (exchange: Exchange): Promise<void> | void => {
     const { method, url = '' } = exchange.request
     if (hasTwoHosts(exchange.request)) {
@@ -132,7 +132,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
       refuse(exchange, 405, ['Allow', 'GET, HEAD'])
       return
     }
-    // A set-up is read synchronously: not from a file system that has stalled.
+    // A set-up is read synchronously, so it must not be read from a stalled file system.
     return isSetupPath(url) ? after(tree.isThere(), () => answerSetup(exchange)) : answerPublished(exchange)
   }
 
@@ -244,12 +244,12 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   }
 }
 
-/** The text depends on how the client reached us. */
+/** The text depends on the address that the client used. */
 const SETUP_HEADERS = ['Cache-Control', 'no-store', 'Vary', 'Host, X-Forwarded-Host, X-Forwarded-Proto']
 
 const REFUSALS: Readonly<Record<Refused, number>> = { not_found: 404, malformed: 400, too_long: 414 }
 
-/** Status of requests Node could not parse, by its error code; others are 400. */
+/** Status for requests that Node could not parse, by its error code; 400 for all others. */
 const UNREADABLE: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -267,7 +267,7 @@ function listen(server: Server, port: number, host: string): Promise<number> {
   })
 }
 
-/** Best effort: clients open a connection for each file, and behind a proxy they share its address. */
+/** Best effort: clients open a connection for each file, and clients behind a proxy share its address. */
 function clientOf({ socket, headers }: IncomingMessage): string {
   const said = [headers['user-agent'], headers['x-forwarded-for']].map((value) => String(value ?? '').slice(0, 200))
   return [socketAddress(socket.remoteAddress), ...said].join(' ')

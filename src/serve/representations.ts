@@ -17,7 +17,7 @@ export interface Representations {
   /**
    * The current representation, never older than the call. Synchronous when the file is in memory or
    * already open, and on a local disk. The caller must release a `file`.
-   * @param observedMs the time of the call, since 1970
+   * @param observedMs time of the call, in ms since 1970
    */
   find(file: Located, observedMs: number): Answer | Promise<Answer>
   /** Closes the files kept open. */
@@ -31,14 +31,14 @@ export interface MemoryLimits {
 }
 
 interface Loading {
-  /** the state that was seen before the read began */
+  /** the state before the read began */
   stats: BigIntStats
   file: Promise<CachedFile | null>
 }
 
-/** What a request found. */
+/** The state that a request found. */
 interface Seen {
-  /** when the link that is known was replaced */
+  /** when the known link was replaced */
   at: number
   stats: BigIntStats | null
   observedMs: number
@@ -64,7 +64,7 @@ export function createRepresentations(
 
   const attempt = (file: Located, observedMs: number, triesLeft: number): Answer | Promise<Answer> => {
     const known = small.get(file.path)
-    // Reads the link first: a flip in between gives the new file a date that is too old, so it is sent again, never kept.
+    // Reads the link first: after a flip in between, the new file has a date that is too old. It is then sent again, never kept.
     const flippedAt = known?.flipLink ? tree.flippedAt(known.flipLink) : 0
     return after(flippedAt, (at) =>
       after(tree.look(file), (stats) => choose(file, known, { at, stats, observedMs, triesLeft })),
@@ -83,7 +83,7 @@ export function createRepresentations(
     if (known && isSameState(known.stats, stats)) return representationNow(known, at, observedMs)
     if (Number(stats.size) <= limits.fileBytes) return load(file, stats, observedMs, triesLeft)
     const open = large.take(file.path, stats)
-    // Reads the link after the file: a flip in between gives a date that is too new, which sends too much, not too little.
+    // Reads the link after the file: a flip in between gives a date that is too new, so a file is sent needlessly, never omitted.
     return open ? datedNow(open, observedMs) : openLarge(file, observedMs)
   }
 
@@ -99,7 +99,7 @@ export function createRepresentations(
     )
   }
 
-  /** Requests that saw the same state share one read; a request that saw another state never gets it. */
+  /** Requests that saw the same state share one read; a request that saw another state never gets its result. */
   const load = async (file: Located, stats: BigIntStats, observedMs: number, triesLeft: number): Promise<Answer> => {
     if (triesLeft === 0) throw new Error(`${file.path} changes faster than it can be read`)
     let shared = loading.get(file.path)
@@ -110,7 +110,7 @@ export function createRepresentations(
     }
     const cached = await shared.file
     if (cached && isSameState(cached.stats, stats)) return representationNow(cached, cached.flippedAt, observedMs)
-    // Unchanged but unreadable: outside the published places. Otherwise it changed in the meantime.
+    // Unchanged but unreadable means outside the published places. Otherwise it changed in the meantime.
     const now = await tree.look(file)
     if (!cached && now && isSameState(now, stats)) return null
     return attempt(file, observedMs, triesLeft - 1)
@@ -131,7 +131,7 @@ export function createRepresentations(
     try {
       if (Number(stats.size) > limits.fileBytes) return null
       const body = await tree.inTime(() => readWhole(handle, Number(stats.size)))
-      // A file that was written to during the read would be inconsistent.
+      // A file that was written during the read would be inconsistent.
       if (!body || !isSameState(stats, await tree.inTime(() => handle.stat({ bigint: true })))) return null
       const cached = createCachedFile(
         kindOf(file.path, file.mount.format),
@@ -167,7 +167,7 @@ export function createRepresentations(
 
 /** @returns null when the file is shorter than its statistics */
 async function readWhole(handle: FileHandle, sizeBytes: number): Promise<Buffer | null> {
-  // Not from Node's shared buffer pool: each small file would keep 8 KiB of it alive.
+  // Not from Node's shared buffer pool: each small file would keep 8 KiB of the pool in memory.
   const body = Buffer.allocUnsafeSlow(sizeBytes)
   let filled = 0
   while (filled < sizeBytes) {

@@ -22,7 +22,7 @@ describe('a target that clients send', () => {
     ['/repos/dists/jammy/pool/g++_1%3a2.0%7erc1%2bb1_amd64.deb', 'dists/jammy/pool/g++_1:2.0~rc1+b1_amd64.deb'],
     ['/repos/dists/jammy/pool/g++_1:2.0~rc1+b1_amd64.deb', 'dists/jammy/pool/g++_1:2.0~rc1+b1_amd64.deb'],
     ['/repos/dists/jammy/pool/g%2B%2B_1%3A2.deb', 'dists/jammy/pool/g++_1:2.deb'],
-    // a name that itself holds an escape, as Debian pools write epochs
+    // a name that contains an escape itself, as Debian pools write epochs
     ['/repos/dists/jammy/pool/a_1%253a2.deb', 'dists/jammy/pool/a_1%3a2.deb'],
     ['/repos/dists/jammy/pool/caf%C3%A9.deb', 'dists/jammy/pool/café.deb'],
     ['/repos/dists/jammy/InRelease?x=1', 'dists/jammy/InRelease'],

@@ -194,7 +194,7 @@ test('a client that compares by date alone gets a generation that was built earl
   utimesSync(repository.write(`${generation}/repodata/repomd.xml`, 'index late'), hourAgo, hourAgo)
   repository.link('rpm/almalinux9/x86_64', `../../${generation}`)
   expect(await server.get(url, { 'if-modified-since': first })).toMatchObject({ status: 200, text: 'index late' })
-  // Once the second of the flip is over the same date is told to everyone.
+  // Once the second of the flip is over, everyone gets the same date.
   now += 3_000
   const { headers } = await server.head(url)
   expect((await server.get(url, { 'if-modified-since': String(headers['last-modified']) })).status).toBe(304)

@@ -1,4 +1,4 @@
-// Keeps a signed index and its signature from one generation for each client, across a flip between the two requests.
+// Gives each client a signed index and its signature from one generation, even when a flip happens between the two requests.
 import { realpathSync, statSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { relative } from 'node:path'
@@ -12,16 +12,16 @@ import type { PairAnswer, PairTurns } from './pair-turns.ts'
 import type { Located } from './request-path.ts'
 
 /**
- * The rpm repository format keeps the index and its signature in two files. A client that reads one before a flip and
+ * The rpm repository format has the index and its signature in two files. A client that reads one before a flip and
  * the other after it sees a bad signature and gives up. Clients differ in the order of their requests (observed with dnf
  * 4.14 and zypper 1.14.42, each request on its own connection): dnf reads the index, then the signature; zypper reads
  * the signature, the key, then the index, and tests for changes with a HEAD and a GET of the index. Clients that cannot
- * be told apart read one generation at a time: after a flip the next of them waits until the others have their pair.
+ * be distinguished read one generation at a time: after a flip the next client waits until the others have their pair.
  */
 export interface SignedPairs {
   /**
    * @param client identifies the client
-   * @returns where to read the file; the same where it is no part of a pair
+   * @returns where to read the file; unchanged for a file that belongs to no pair
    */
   place(file: Located, method: string, client: () => string): Located | Promise<Located>
 }
@@ -41,7 +41,7 @@ interface Found {
   live: string
 }
 
-/** How often a client is made to wait, because of yet another flip. */
+/** Most waits of a client, each because of another flip. */
 const MOST_WAITS = 5
 
 /** @param inTime runs work on a remote file system */
@@ -51,7 +51,7 @@ export function createSignedPairs(reposDir: string, turns: PairTurns, inTime: St
     : (directory: string) => nearGeneration(reposDir, directory)
   const isFile = isRemote(reposDir) ? (path: string) => inTime(() => isFarFile(path)) : isNearFile
 
-  /** @param waits how often the client has waited */
+  /** @param waits number of times that the client has waited */
   const placed = (file: Located, request: PairRequest, client: string, waits: number): Located | Promise<Located> => {
     const slash = file.path.lastIndexOf('/')
     const [directory, name] = [file.path.slice(0, slash), file.path.slice(slash + 1)]
@@ -67,7 +67,7 @@ export function createSignedPairs(reposDir: string, turns: PairTurns, inTime: St
       const isThere = answer.generation === live || isFile(`${reposDir}/${answer.generation}/${name}`)
       return after(isThere, (there) => {
         const generation = there ? answer.generation : live
-        // Named by the generation in any case: what was checked is what is sent.
+        // The path always names the generation: the checked file is the one that is sent.
         const path = `${generation}/${name}`
         return generation === live ? { ...file, path, publishedAs: file.path } : { ...file, path }
       })

@@ -1,4 +1,4 @@
-// What a listener counts, over real sockets.
+// The counters of a listener, over real sockets.
 import { once } from 'node:events'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createRepository, openSocket, startListener, type Repository, type TestListener } from './listener.fixture.ts'
@@ -15,7 +15,7 @@ let traffic: Traffic
 beforeEach(async () => {
   repository = createRepository()
   repository.publish('jammy', { InRelease: 'release' })
-  // Larger than all socket buffers together, so that a client which does not read holds the transfer up.
+  // Larger than all socket buffers together, so that a client which does not read blocks the transfer.
   repository.write('.generations/deb/jammy/pool/large_1_amd64.deb', Buffer.alloc(24 << 20))
   traffic = createTraffic()
   server = await startListener(repository.dir, { traffic })

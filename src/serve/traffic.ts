@@ -1,19 +1,19 @@
-// What a repository listener counts of its requests. Each costs a few additions, so that nobody can measure it.
+// The counters of a repository listener. Each request costs a few additions, which cannot be measured.
 import type { PortReport } from '../domain/listener-report.ts'
 
 export interface Traffic {
-  /** A request is answered from now on. */
+  /** The answer to a request begins. */
   begin(): void
-  /** Its answer has left, or its client has gone. */
+  /** The answer was sent completely, or the client disconnected. */
   end(status: number, bytes: number): void
-  /** What was no request that could be answered: it never began. */
+  /** The data was no valid request, so `begin` was not called. */
   unreadable(status: number, bytes: number): void
-  /** A request was refused because of a limit that its status does not tell. */
+  /** A request was refused because of a limit that its status does not show. */
   refuse(): void
   report(): PortReport
 }
 
-/** Too slow, too long in one of its parts: statuses that a listener gives for nothing else. */
+/** Statuses of a request that is too slow, or too long in one of its parts; a listener uses them for nothing else. */
 const OF_LIMITS = new Set([408, 413, 414, 431])
 
 export function createTraffic(): Traffic {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRepository, openSocket, startListener, type Repository, type TestListener } from './listener.fixture.ts'
 
 const POOL = '/repos/dists/jammy/pool'
-/** Larger than all socket buffers together, so that a client which does not read holds the transfer up. */
+/** Larger than all socket buffers together, so that a client which does not read blocks the transfer. */
 const SIZE = 24 << 20
 const BIG = Buffer.alloc(SIZE, 'a big package whose bytes can be told apart, 0123456789 ')
 const MEMORY = { totalBytes: 64 << 20, fileBytes: 32 << 20 }
@@ -39,7 +39,7 @@ const start = async (overrides: Parameters<typeof startListener>[1]) =>
 
 const get = (path: string, extra = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${extra}\r\n`
 
-/** Sends a request and returns when the answer's header is here, reading no further. */
+/** Sends a request and returns when the header of the answer has arrived, without reading further. */
 async function begin(
   port: number,
   path: string,
@@ -111,7 +111,7 @@ describe.each(from)('from $where', ({ memory }) => {
     const closed = close(60_000)
     await idleEnded
     await expect(openSocket(port)).rejects.toThrow(/ECONNREFUSED/)
-    // No byte count ends this: the connection must be ended by the server once the body is out.
+    // No byte count ends this: the server must end the connection after the body.
     expect((await rest(socket, body)).equals(BIG)).toBe(true)
     await closed
     server = null
@@ -234,7 +234,7 @@ describe('time-outs', () => {
   })
 
   test('a client that reads nothing is disconnected, a slow one is not', async () => {
-    // On a machine that stalls for longer, the slow client is one that reads nothing: then it gets more time.
+    // On a machine that stalls longer than this, the slow client looks like one that reads nothing: then it gets more time.
     let received = { slow: 0, stalled: SIZE }
     for (const stalledMs of [400, 4_000, 40_000]) {
       const { port, close } = await start({ memory: DISK, timeouts: { ...TIMEOUTS, stalled: stalledMs } })
@@ -260,7 +260,7 @@ describe('time-outs', () => {
   })
 })
 
-/** Reads about `step` bytes every `pause` ms until the whole body came or the connection ended. */
+/** Reads about `step` bytes every `pause` ms until the whole body has arrived or the connection ended. */
 function readSlowly(socket: Socket, body: Buffer, step: number, pause: number): Promise<number> {
   return new Promise((resolve) => {
     let total = body.length
@@ -290,7 +290,7 @@ function logOf(path: string): string {
   }
 }
 
-/** Open descriptors of this process; 0 where the system does not tell. */
+/** Open descriptors of this process; 0 where the system does not report them. */
 function openFiles(): number {
   try {
     return readdirSync('/proc/self/fd').length

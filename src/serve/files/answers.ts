@@ -1,4 +1,4 @@
-// Writes responses: a file's current state, a text, or a refusal. Opens no files.
+// Writes responses: a file in its current state, a text, or a refusal. Opens no files.
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { evaluate, rangeIsCurrent } from './conditions.ts'
@@ -43,13 +43,13 @@ export function answerWithFile(exchange: Exchange, shown: Representation, observ
   return sendBytes(response, isWhole ? body : body.subarray(part.first, part.last + 1), progress)
 }
 
-/** What is known of bytes that are kept elsewhere. */
+/** What is known about bytes that are stored elsewhere. */
 export type RemoteFile = Omit<Representation, 'source'>
 
 /**
- * Like `answerWithFile`, for bytes that are kept elsewhere. They are opened only when a body is to be sent, and before the
+ * Like `answerWithFile`, for bytes that are stored elsewhere. They are opened only when a body has to be sent, and before the
  * header, so that an error can still be answered.
- * @param open a stream of the part; null when there is no such file any more
+ * @param open a stream of the part; null when the file no longer exists
  */
 export async function answerWithStream(
   exchange: Exchange,
@@ -79,7 +79,7 @@ export async function answerWithStream(
   }
 }
 
-/** Sends the client to another address, where the same bytes are for a limited time. */
+/** Redirects the client to another address, which has the same bytes for a limited time. */
 export async function answerWithRedirect(
   exchange: Exchange,
   shown: RemoteFile,
@@ -97,7 +97,7 @@ export async function answerWithRedirect(
 }
 
 /**
- * Sends the decompressed content of a gzip file. Its length is unknown beforehand, so ranges are not supported.
+ * Sends the decompressed content of a gzip file. Its length is not known in advance, so ranges are not supported.
  * Releases the file.
  */
 export async function answerWithContent(
@@ -167,7 +167,7 @@ function begin(exchange: Exchange, shown: RemoteFile, observedMs: number): Part 
   return null
 }
 
-/** The part of a file that a request asks for; null when the answer has been sent: 304, 412 or 416. */
+/** The part of a file that a request selects; null when the answer has already been sent: 304, 412 or 416. */
 function select(exchange: Exchange, shown: RemoteFile, observedMs: number): SelectedPart | null {
   const { request } = exchange
   const { validators, sizeBytes } = shown
@@ -209,7 +209,7 @@ function refusedByConditions(exchange: Exchange, shown: RemoteFile, observedMs: 
   return true
 }
 
-/** The decompressed content has the dates of the compressed file but needs an entity tag of its own. */
+/** The decompressed content has the dates of the compressed file, but needs a separate entity tag. */
 function contentOf(compressed: Representation): Representation {
   const etag = compressed.validators.etag.replace(/"$/, '-plain"')
   const state = compressed.headers.state.map((field) => (field === compressed.validators.etag ? etag : field))

@@ -28,7 +28,7 @@ describe('preconditions', () => {
     [{ 'if-modified-since': after }, 'not_modified'],
     [{ 'if-modified-since': 'yesterday' }, 'send'],
     [{ 'if-modified-since': '2099-01-01' }, 'send'],
-    // an entity tag outweighs a date, in both directions
+    // an entity tag takes precedence over a date, in both directions
     [{ 'if-none-match': '"two"', 'if-modified-since': after }, 'send'],
     [{ 'if-none-match': '"one"', 'if-modified-since': before }, 'not_modified'],
     [{ 'if-match': '"one"' }, 'send'],

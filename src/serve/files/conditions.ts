@@ -8,7 +8,7 @@ export interface Validators {
   etag: string
   /** the second of the last change, since 1970 */
   changedAt: number
-  /** false while that second still runs: another change in it would have the same date */
+  /** false while this second has not ended: another change in it would have the same date */
   settled: boolean
 }
 
@@ -27,9 +27,9 @@ export function validatorsOf(etag: string, changedMs: number, observedMs: number
 }
 
 /**
- * The `Last-Modified` to send. While the second of the change still runs, it is one second earlier (never later than
- * `Date`): a client that returns with it gets the file again, instead of a 304 for a generation that
- * was replaced within the same second. apt compares by date alone.
+ * The `Last-Modified` to send. Until the second of the change has ended, it is one second earlier (never later than
+ * `Date`): a client that asks again then gets the file, and not a 304 for a generation that was replaced within the same
+ * second. apt compares by date alone.
  */
 export function lastModified({ changedAt, settled }: Validators, observedMs: number): string {
   return formatHttpDate(settled ? changedAt : Math.min(changedAt, Math.floor(observedMs / 1000)) - 1)
@@ -59,7 +59,7 @@ export function rangeIsCurrent(headers: IncomingHttpHeaders, now: Validators, ob
   if (ifRange === undefined) return true
   const text = String(ifRange)
   if (/^(?:W\/)?"/.test(text)) return text === now.etag
-  // Exact, and only where the date is a strong validator (RFC 9110 section 8.8.2.2).
+  // Exact, and only while the date is a strong validator (RFC 9110 section 8.8.2.2).
   return now.settled && date(text, observedMs) === now.changedAt
 }
 
@@ -71,7 +71,7 @@ function date(text: string | undefined, observedMs: number): number | null {
   return text === undefined ? null : parseHttpDate(text, observedMs / 1000)
 }
 
-/** Entity tags may hold commas, so the list is not split at them (RFC 9110 section 8.8.3). */
+/** Entity tags may contain commas, so the list is not split at them (RFC 9110 section 8.8.3). */
 const ENTITY_TAGS = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g
 
 function matches(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {

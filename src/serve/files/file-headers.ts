@@ -9,12 +9,12 @@ export interface FileKind {
   cacheControl: string
 }
 
-/** Flat lists of names and values, as `writeHead` takes them. */
+/** Flat lists of names and values, in the form for `writeHead`. */
 export interface FileHeaders {
   type: readonly string[]
-  /** what a 304 repeats of a 200 (RFC 9110 section 15.4.5) */
+  /** headers of a 200 that a 304 repeats (RFC 9110 section 15.4.5) */
   state: readonly string[]
-  /** everything of a 200 */
+  /** all headers of a 200 */
   whole: string[]
 }
 
@@ -29,7 +29,7 @@ export function fileHeaders(
     ...['ETag', validators.etag],
     ...['Last-Modified', lastModified(validators, observedMs)],
     ...['Cache-Control', kind.cacheControl],
-    // Packages are foreign content: a browser must not interpret one as a page.
+    // Packages are untrusted content: a browser must not interpret one as a page.
     ...['X-Content-Type-Options', 'nosniff'],
   ]
   return { type, state, whole: [...type, ...state, 'Content-Length', String(sizeBytes)] }

@@ -28,7 +28,7 @@ export function parseHttpDate(text: string, nowSeconds: number): number | null {
   return null
 }
 
-/** More than 50 years ahead means the most recent year in the past that ends in the same two digits. */
+/** A year more than 50 years ahead means the most recent past year with the same last two digits. */
 function fullYear(twoDigits: number, nowSeconds: number): number {
   const thisYear = new Date(nowSeconds * 1000).getUTCFullYear()
   const year = thisYear - (thisYear % 100) + twoDigits
@@ -41,7 +41,7 @@ function seconds(year: number, month = '', dayText = '', time: string[] = []): n
   if (hour > 23 || minute > 59 || second > 60) return null
   const date = new Date(0)
   date.setUTCFullYear(year, MONTHS.indexOf(month), day)
-  // 31 February would roll over into March.
+  // 31 February would become a day in March.
   if (day < 1 || date.getUTCDate() !== day) return null
   date.setUTCHours(hour, minute, second)
   return date.getTime() / 1000

@@ -1,4 +1,4 @@
-// Byte ranges: every form of RFC 9110 section 14.1.2 against its size.
+// Byte ranges: every form of RFC 9110 section 14.1.2 for files of several sizes.
 import { expect, test } from 'vitest'
 import { within } from '../../../test/within.ts'
 import { selectRange, type RangeAnswer } from './ranges.ts'

@@ -1,4 +1,4 @@
-// Byte ranges of RFC 9110 section 14: which part of a file of known size a `Range` field asks for.
+// Byte ranges of RFC 9110 section 14: which part of a file of known size a `Range` field selects.
 
 export type RangeAnswer =
   | { kind: 'whole' }
@@ -9,8 +9,8 @@ export type RangeAnswer =
 const WHOLE: RangeAnswer = { kind: 'whole' }
 
 /**
- * Reads a `Range` field against `size` bytes. A field that is malformed or of another unit is ignored. Of several
- * ranges one is answered when only one can be satisfied; otherwise the whole file, which a server is free to send.
+ * Reads a `Range` field for `size` bytes. A field that is malformed or in another unit is ignored. Of several
+ * ranges, one is answered if only one can be satisfied; otherwise the whole file, which a server may always send.
  */
 export function selectRange(field: string, size: number): RangeAnswer {
   const unit = /^bytes=(.*)$/i.exec(field.trim())
@@ -36,7 +36,7 @@ function selectOne(text: string, size: number): RangeAnswer {
   if (suffix) {
     const length = Number(suffix[1])
     if (length === 0) return { kind: 'unsatisfiable' }
-    // "The last bytes" of an empty file are satisfiable, yet no Content-Range can say so.
+    // "The last bytes" of an empty file are satisfiable, but no Content-Range can express them.
     if (size === 0) return WHOLE
     return { kind: 'part', first: Math.max(0, size - length), last: size - 1 }
   }

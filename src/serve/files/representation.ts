@@ -1,4 +1,4 @@
-// One state of one file as HTTP sends it: kind, validators, headers and bytes. Opens nothing.
+// One state of one file in HTTP's terms: kind, validators, headers and bytes. Opens nothing.
 import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import type { Validators } from './conditions.ts'
@@ -7,11 +7,11 @@ import type { FileHeaders, FileKind } from './file-headers.ts'
 /** An open file that several transfers read at the same time, each at its own position. */
 export interface SharedFile {
   readonly handle: FileHandle
-  /** Each transfer calls it once, when done. */
+  /** Each transfer calls it once, at its end. */
   release(): void
 }
 
-/** What is sent for a file. A representation with a `file` must be released by its receiver. */
+/** The content of an answer with a file. The receiver must release a representation with a `file`. */
 export interface Representation {
   kind: FileKind
   sizeBytes: number

@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib'
 
 /** How much of a body has been sent. */
 export interface Progress {
-  /** grows as the operating system accepts bytes of the body */
+  /** grows while the operating system accepts bytes of the body */
   bytes: number
   /** bytes passed to `end`: sent once the response is finished */
   lastBytes: number
@@ -15,14 +15,14 @@ export interface Progress {
 
 /** Bodies up to this size are written together with the header. */
 const ONE_WRITE_BYTES = 64 * 1024
-/** Large enough that disk and socket, not the loop, limit the speed. */
+/** Large enough that disk and socket limit the speed, and not the loop. */
 const PIECE_BYTES = 256 * 1024
 
 const SHORTER = 'the file became shorter while it was sent'
 
 /**
- * Sends a part of a buffer that may be shared by many clients. `end` is called only when the last piece was accepted:
- * closing finished connections then never cuts off a body.
+ * Sends a part of a buffer that many clients may share. `end` is called only after the last piece was accepted, so that
+ * closing finished connections never cuts off a body.
  */
 export function sendBytes(response: ServerResponse, body: Buffer, progress: Progress): Promise<void> | void {
   if (body.byteLength > ONE_WRITE_BYTES) return sendPieces(response, body, progress)
@@ -45,7 +45,7 @@ export async function sendFile(
   last: number,
   progress: Progress,
 ): Promise<void> {
-  // One buffer for the whole transfer: a piece is read only when the one before was accepted.
+  // One buffer for the whole transfer: a piece is read only when the previous one was accepted.
   const buffer = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, last - first + 1))
   for (let at = first; at <= last;) {
     const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.byteLength, last + 1 - at), at)
@@ -58,7 +58,7 @@ export async function sendFile(
   response.end()
 }
 
-/** Sends all of a stream, which is read no faster than the client reads. @throws the error of the stream */
+/** Sends all of a stream, at the client's pace. @throws the error of the stream */
 export async function sendStream(response: ServerResponse, stream: Readable, progress: Progress): Promise<void> {
   for await (const piece of stream) if (!(await write(response, piece as Buffer, progress))) return
   response.end()
@@ -88,7 +88,7 @@ export async function sendGunzipped(
       async (plain: AsyncIterable<Buffer>) => {
         for await (const piece of plain) {
           client.left = !(await write(response, piece, progress))
-          // Leaving the loop destroys the source, and the pipeline fails with some error.
+          // Leaving the loop destroys the source, so the pipeline fails with some error.
           if (client.left) return
         }
       },
