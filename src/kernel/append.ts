@@ -1,6 +1,6 @@
 // Lists by key.
 
-/** Adds a value to the list of a key, which need not have one yet. */
+/** Adds a value to the list of a key, and creates the list if needed. */
 export function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key)
   if (list) list.push(value)

@@ -1,11 +1,11 @@
-// Collects single items into batches that are worked on together: dataloader, one batch after another.
+// Collects single items into batches and processes one batch after another, with dataloader.
 import DataLoader from 'dataloader'
 import { createKeyed } from './keyed.ts'
 import { nextTurn } from './next-turn.ts'
 
 /**
- * Items that arrive while a batch is being worked on form the next one.
- * @param work returns a value or an Error for each item, in their order; an error it throws is that of all of them
+ * Items that arrive while a batch is being processed form the next one.
+ * @param work returns a value or an Error for each item, in their order; if it throws, all items get this error
  * @param most items in one batch
  */
 export function createBatches<I, O>(
@@ -28,7 +28,7 @@ export function createBatches<I, O>(
   return (item) => loader.load(item)
 }
 
-/** Batches of their own for each key: items of two keys never share one. */
+/** Separate batches for each key: items with different keys never share one. */
 export function createKeyedBatches<I, O>(
   work: (key: string, items: readonly I[]) => Promise<readonly (O | Error)[]>,
   most: number,
@@ -37,5 +37,5 @@ export function createKeyedBatches<I, O>(
   return (key, item) => batchesOf(key)(item)
 }
 
-/** dataloader tells the callers. */
+/** dataloader reports errors to the callers. */
 function ignore(): void {}

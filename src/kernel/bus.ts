@@ -35,7 +35,7 @@ export interface Bus {
   on<K extends keyof BusEvents>(event: K, listener: (data: BusEvents[K]) => void): () => void
 }
 
-/** @param onError called when a listener throws: a failing observer must not break what it observes */
+/** @param onError called when a listener throws: a failing observer must not disturb what it observes */
 export function createBus(onError: (error: unknown) => void): Bus {
   const emitter = new EventEmitter()
   emitter.setMaxListeners(0)

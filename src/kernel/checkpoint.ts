@@ -1,6 +1,6 @@
 // Named points at which a crash test kills the process; in production they do nothing.
 
-/** Every point a crash test can kill at, in the order in which an upload passes them. */
+/** Every point at which a crash test can kill, in the order in which an upload passes them. */
 export const CHECKPOINTS = [
   'staged',
   'verdicts',
@@ -26,7 +26,7 @@ export type CheckpointName = (typeof CHECKPOINTS)[number]
 
 export type Checkpoint = (name: CheckpointName) => void
 
-/** @param dieAt `name` or `name:n` (the n-th passing, from 1); empty never dies */
+/** @param dieAt `name` or `name:n` (the n-th time, from 1); empty: never dies */
 export function createCheckpoint(dieAt: string | undefined): Checkpoint {
   if (!dieAt) return () => {}
   const [wanted, nth = '1'] = dieAt.split(':')
@@ -34,7 +34,7 @@ export function createCheckpoint(dieAt: string | undefined): Checkpoint {
   return (name) => {
     if (name !== wanted || --left > 0) return
     process.kill(process.pid, 'SIGKILL')
-    // SIGKILL reaches a multi-threaded process asynchronously: no later line may run in between.
+    // SIGKILL reaches a multi-threaded process asynchronously: no later line may run before it arrives.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }
 }

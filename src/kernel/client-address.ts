@@ -1,10 +1,10 @@
-// The address of a client: one spelling for each address, one key for each limit, and the proxies that are trusted.
+// The address of a client: its canonical spelling, its key for limits, and the trusted proxies.
 import { BlockList, isIP } from 'node:net'
 
 /** Names the client of a request from its peer and its `X-Forwarded-For` header. */
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | string[] | undefined) => string
 
-/** What a peer without an address (a Unix socket, a closed connection) is called. */
+/** The name of a peer without an address (a Unix socket, a closed connection). */
 const UNKNOWN = 'unknown'
 
 /**
@@ -14,7 +14,7 @@ const UNKNOWN = 'unknown'
 export function canonicalAddress(text: string): string | null {
   const address = text.trim().replace(/%[^%\]]*$/, '')
   if (isIP(address) === 4) return address
-  // As a dual-stack socket names each IPv4 peer: without the URL parser, for every request of a listener.
+  // A dual-stack socket names each IPv4 peer this way: handled without the URL parser, for every request of a listener.
   const [, plain = ''] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
   if (isIP(plain) === 4) return plain
   if (isIP(address) !== 6) return null
@@ -31,9 +31,9 @@ export function socketAddress(text: string | undefined): string {
 }
 
 /**
- * What limits count a client by. One customer of an IPv6 provider holds at least a /64 (RFC 6177), so all of its
+ * The key by which limits count a client. A customer of an IPv6 provider has at least a /64 (RFC 6177), so all of its
  * addresses count as one.
- * @param address as `ClientAddress` returns it
+ * @param address as returned by `ClientAddress`
  */
 export function limitKey(address: string): string {
   if (isIP(address) !== 6) return address
@@ -65,8 +65,8 @@ export function createTrust(networks: readonly string[]): (address: string) => b
 }
 
 /**
- * Reads `X-Forwarded-For` from its right end, past addresses of trusted proxies, to the first address that is none.
- * An entry that is no address says nothing about the client: the peer itself counts then.
+ * Reads `X-Forwarded-For` from its right end, past the addresses of trusted proxies, to the first untrusted address.
+ * An entry that is no address tells nothing about the client: the result is then the peer itself.
  * @param trusted addresses and networks in CIDR notation
  */
 export function createClientAddress(trusted: readonly string[]): ClientAddress {

@@ -3,58 +3,58 @@ import { Server as NetServer, type Socket } from 'node:net'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { runUncaught, type Work } from './work.ts'
 
-/** Answers one request. Returns what to do once the answer has left or its client has gone. */
+/** Answers one request. Returns a function to call once the answer is sent or the client has disconnected. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => () => void
 
 export interface Connections {
   /**
-   * Runs the handler when earlier requests of the same connection are done. Node hands over every pipelined request it
-   * has read, 2,000 from one read of 64 KiB; run together they would hold the process for a minute.
+   * Runs the handler when earlier requests of the same connection are done. Node passes on every pipelined request that it
+   * has read, 2,000 from one read of 64 KiB; all at once they would block the process for a minute.
    */
   admit(request: IncomingMessage, response: ServerResponse): void
   isBusy(socket: Socket): boolean
   /**
-   * Stops accepting and asks clients to leave: the next answer on each connection is its last and says so. Those that ask
-   * for nothing in a short grace are closed after it, and those still open after `deadlineMs` are destroyed.
+   * Stops accepting and asks clients to leave: the next answer on each connection is the last and says so. Connections without
+   * a request are closed after a short grace; those still open after `deadlineMs` are destroyed.
    */
   drain(deadlineMs: number): Promise<void>
 }
 
 interface Connection {
   current: IncomingMessage | null
-  /** the answer to it */
+  /** the answer to the current request */
   response: ServerResponse | null
-  /** what the current request runs as */
+  /** the work of the current request (`kernel/work`) */
   work: Work | null
   waiting: [IncomingMessage, ServerResponse][]
-  /** true once the client sent more than may wait, or what is no HTTP: the rest is dropped, and what waits is answered */
+  /** true once the client sent more than may wait, or invalid HTTP: the rest is dropped, and waiting requests are answered */
   overrun: boolean
 }
 
 /**
- * Pipelined requests that wait on one connection. apt sends 10 (`Acquire::http::Pipeline-Depth`), dnf and zypper one.
+ * Most pipelined requests that wait on one connection. apt sends 10 (`Acquire::http::Pipeline-Depth`), dnf and zypper one.
  * Each costs about 5 KB until it is answered, and a client that reads nothing is never answered.
  */
 const MOST_WAITING = 100
 /**
- * What is parsed at once, in bytes. Node hands over every request of what it has read before anything else runs: 2,300
- * from one read of 64 KiB, 100 ms. Of 4 KiB it is 150 at most.
+ * Bytes that are parsed at once. Node passes on every request of a read before anything else runs: 2,300
+ * from one read of 64 KiB take 100 ms. 4 KiB contain 150 at most.
  */
 const PARSED_AT_ONCE = 4_096
 /** A connection that sends this much at once, in bytes, waits for its next turn; libuv reads at most 64 KiB at once. */
 const LARGE_READ = 16_384
-/** Connections that wait for their turn and are read from in one turn of the event loop, at about 0.5 ms each. */
+/** Waiting connections that are read from in one turn of the event loop, at about 0.5 ms each. */
 const READ_IN_A_TURN = 16
 /**
- * Pipelined requests that are started in one turn, at about 0.1 ms each. What lies in memory is answered at once: 20
+ * Pipelined requests that are started in one turn, at about 0.1 ms each. Files in memory are answered at once: 20
  * connections with 100 requests each took 270 ms of one turn.
  */
 const STARTED_IN_A_TURN = 64
-/** How long a client may take to read an answer given before its body was read, until the connection is cut. */
+/** If an answer is given before the request's body was read, the client has this long to read it before the connection is cut. */
 const LINGER_MS = 2_000
 /**
- * How long a connection without a request is kept open when clients are asked to leave. Closed at once, it may cross with a
- * request, which is then lost: 16 busy clients lost 10 to 45 in one replacement of a process.
+ * How long a connection without a request is kept open after clients were asked to leave. If it were closed at once, a
+ * request already on its way would be lost: 16 busy clients lost 10 to 45 in one replacement of a process.
  */
 const LEAVE_MS = 500
 
@@ -63,7 +63,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** RFC 9112, section 3.2: such a request is refused, because a server before this one may have read the other. Node keeps the first. */
+/** Such a request is refused (RFC 9112, section 3.2): a server before this one may use the other host. Node keeps the first. */
 export function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -74,7 +74,7 @@ export function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * @param fail ends a request whose code threw where nothing caught it; without it the connection is closed
+ * @param fail ends a request with an uncaught error; without it the connection is closed
  * @param onOverrun called when a client sends more requests at once than may wait: the rest is dropped
  */
 export function createConnections(
@@ -120,7 +120,7 @@ export function createConnections(
       connection.response = null
       connection.work = null
       if (connection.waiting.length > 0) starts.wait(() => startNext(socket, connection))
-      // An answer that began before the drain did not say that it is the last: there may be another one.
+      // An answer that began before the drain does not say that it is the last, so another request may follow.
       else if (graceOver) socket.destroySoon()
     })
   }
@@ -172,23 +172,23 @@ export function createConnections(
   }
 }
 
-/** Between two requests of a pipeline the next one only waits for its turn. */
+/** Between two requests of a pipeline the next one only waits for its start. */
 const isBusy = ({ current, waiting }: Connection): boolean => current !== null || waiting.length > 0
 
-/** What is sent after an answer that says so is dropped, so requests that wait on the connection are answered first. */
+/** Requests after an answer that says so are dropped, so requests that already wait on the connection are answered first. */
 function sayLast({ response, waiting }: Connection): void {
   if (response && !response.headersSent && waiting.length === 0) response.setHeader('Connection', 'close')
 }
 
 /**
- * Parses requests in small pieces, and lets connections that have much to read take turns. Left alone, libuv reads up to
- * 2 MiB of each connection before it looks at the next: 300 clients that sent 900 KB each held the process for 1.1 s.
+ * Parses requests in small pieces, and makes connections with much to read take turns. By itself, libuv reads up to
+ * 2 MiB of each connection before the next one: 300 clients that sent 900 KB each blocked the process for 1.1 s.
  */
 function readInTurns(socket: Socket, connection: Connection, turns: Turns): void {
   const [parse] = socket.listeners('data') as ((piece: Buffer) => void)[]
   if (!parse) return
   socket.off('data', parse)
-  // The events of a body come from its connection, which belongs to no request.
+  // The connection emits the events of a body, and it belongs to no request.
   const parseAsWork = (piece: Buffer) => {
     if (connection.work) runUncaught(connection.work, () => parse(piece))
     else parse(piece)
@@ -197,14 +197,14 @@ function readInTurns(socket: Socket, connection: Connection, turns: Turns): void
     const atOnce = hasManyRequests(read) ? PARSED_AT_ONCE : read.length
     for (let at = 0; at < read.length && !connection.overrun && !socket.destroyed; at += atOnce)
       parseAsWork(read.subarray(at, at + atOnce))
-    // Paused by Node: the reader of the body takes no more for now, and will resume.
+    // Paused by Node: the reader of the body accepts no more for now, and will resume.
     if (read.length < LARGE_READ || socket.isPaused() || socket.destroyed) return
     socket.pause()
     turns.wait(() => socket.resume())
   })
 }
 
-/** The bytes of a body are parsed at once; the header of a request ends with an empty line (RFC 9112, section 2.1). */
+/** Counts the empty lines that end headers (RFC 9112, section 2.1). A body without them is parsed at once. */
 function hasManyRequests(read: Buffer): boolean {
   if (read.length <= PARSED_AT_ONCE) return false
   let at = 0
@@ -235,8 +235,8 @@ function createTurns(mostInATurn: number): Turns {
 
 /**
  * Node calls `destroySoon` after an answer with `Connection: close`. Destroying a socket with unread bytes resets the
- * connection, and the client may lose the answer (RFC 9112, section 9.6); so the rest of a body is read and dropped for a
- * moment first.
+ * connection, and the client may lose the answer (RFC 9112, section 9.6); so the rest of a body is first read and dropped
+ * for a moment.
  */
 function closeGently(socket: Socket, connection: Connection): void {
   const destroySoon = socket.destroySoon.bind(socket)

@@ -1,4 +1,4 @@
-// Small cryptographic tools over node:crypto: sealing of stored secrets, comparison, token hashes.
+// Small cryptographic tools over node:crypto: sealing stored secrets, comparison, token hashes.
 import {
   createCipheriv,
   createDecipheriv,
@@ -17,7 +17,7 @@ export function hmacSha256Hex(key: string, data: string | Uint8Array): string {
   return createHmac('sha256', key).update(data).digest('hex')
 }
 
-/** Compares two strings in constant time: it does not depend on their content or on where they differ. */
+/** Compares two strings in constant time: the time does not depend on their content or on where they differ. */
 export function equalSecret(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(a), digest(b))

@@ -29,7 +29,7 @@ export function createDigests(): DigestStream {
   }
 }
 
-/** Reads a file once for its size and digests. */
+/** Reads a file once, for its size and its digests. */
 export async function measure(path: string): Promise<{ path: string; sizeBytes: number; digests: Digests }> {
   const digests = createDigests()
   let sizeBytes = 0

@@ -1,4 +1,4 @@
-// Free room of the file systems that the service writes to.
+// Free space of the file systems that the service writes to.
 import { statfs } from 'node:fs/promises'
 
 export interface DiskRoom {
@@ -6,7 +6,7 @@ export interface DiskRoom {
   totalBytes: number
 }
 
-/** Below this, and below a twentieth of the file system, it is short: what is under way still fits. */
+/** Below this, and below a twentieth of the file system, space is short: work that has begun still fits. */
 const SHORT_BYTES = 5 * 1024 ** 3
 const SHORT_SHARE = 0.05
 
@@ -19,7 +19,7 @@ export function isShort({ freeBytes, totalBytes }: DiskRoom): boolean {
   return freeBytes < Math.min(SHORT_BYTES, totalBytes * SHORT_SHARE)
 }
 
-/** @param places paths by name. Of one that cannot be read nothing is told. */
+/** @param places paths by name; those that cannot be read are left out of the result */
 export async function roomOf(places: Readonly<Record<string, string>>): Promise<Record<string, DiskRoom>> {
   const found = await Promise.all(
     Object.entries(places).map(async ([place, path]) => {

@@ -1,4 +1,4 @@
-// What is recorded of an error.
+// What is recorded about an error.
 import { expect, test } from 'vitest'
 import { Problem } from '../domain/problem.ts'
 import { failureOf } from './failure.ts'

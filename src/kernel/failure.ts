@@ -1,16 +1,16 @@
-// What is recorded of work that an error ended, where no client waits for the answer.
+// What is recorded about work that failed, where no client waits for the answer.
 import { isProblem, type ProblemCode } from '../domain/problem.ts'
 import { fullDisk, isStorageFull } from './files.ts'
 
 export interface Failure {
   code: ProblemCode
-  /** names nothing that an unexpected error says: it may hold anything */
+  /** contains nothing from an unexpected error, whose message may contain anything */
   detail: string
   /** the error is not a Problem: the caller logs it */
   isUnexpected: boolean
 }
 
-/** The code and sentence of a Problem; `storage_full` when the system says so; otherwise `internal_error`. */
+/** The code and sentence of a Problem; `storage_full` when the system reports it; otherwise `internal_error`. */
 export function failureOf(error: unknown): Failure {
   if (isProblem(error)) return { code: error.code, detail: error.detail, isUnexpected: false }
   if (isStorageFull(error)) return { code: 'storage_full', detail: `${fullDisk(error)} is full`, isUnexpected: true }

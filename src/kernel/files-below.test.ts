@@ -1,4 +1,4 @@
-// Every file of a deep tree, in batches, while others have the event loop.
+// Every file of a deep tree, in batches, while the event loop stays free for others.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ test('all files of directories with many entries, and turns of the event loop be
   isOver = true
   expect(batches.map(({ length }) => length)).toEqual([250, 250, 100])
   expect(batches.flat().sort()).toEqual(wanted.sort())
-  // One for each directory at least.
+  // At least one for each directory.
   expect(turns).toBeGreaterThan(600)
 })
 

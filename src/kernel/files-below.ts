@@ -1,27 +1,27 @@
-// Reads directories: the names in one, the entries of one of any size, and everything below one.
+// Reads directories: the names in a small one, the entries of one of any size, and everything below one.
 import type { Dirent } from 'node:fs'
 import { opendir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifMissing } from './files.ts'
 
-/** Names in a directory of few; none when it is missing. */
+/** Names in a small directory; none when it is missing. */
 export function namesIn(directory: string): Promise<string[]> {
   return readdir(directory).catch(ifMissing<string[]>([]))
 }
 
-/** Entries of a directory that may have a million; none when it is missing. */
+/** Entries of a directory that may have a million of them; none when it is missing. */
 export function entriesOf(directory: string): Promise<AsyncIterable<Dirent> | Iterable<Dirent>> {
   return opendir(directory).catch(ifMissing([]))
 }
 
 /**
- * Everything below a directory except the directories; nothing when it is missing. Keeps the names of directories that are still to be
- * read, not those of files.
+ * Everything below a directory except the directories; nothing when it is missing. Keeps the names of unread directories in
+ * memory, but not those of files.
  *
- * Not `opendir` with `recursive`: that of Node 20 gives only the first 32 entries of each directory below, and reads those
- * synchronously, which held the event loop for 118 ms in a tree of 30,000 packages.
+ * Not `opendir` with `recursive`: in Node 20 it returns only the first 32 entries of each directory below, and reads them
+ * synchronously, which blocked the event loop for 118 ms in a tree of 30,000 packages.
  *
- * @param isEntered false leaves out the directory at this path
+ * @param isEntered returns false to leave out the directory at this path
  */
 export async function* entriesBelow(
   directory: string,

@@ -1,6 +1,6 @@
-// Durable file operations, written so that a crash at any line leaves a state that recovery knows.
+// Durable file operations, written so that recovery can handle the state after a crash at any line.
 //
-// Operations on names are those of kernel/names. What waits for the disk, a flush or a large write, uses the thread pool.
+// kernel/names has the operations on names. Operations that wait for the disk, a flush or a large write, use the thread pool.
 import { fsync, write, writev, writevSync } from 'node:fs'
 import { copyFile, readFile, stat } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
@@ -26,7 +26,7 @@ export async function fsyncPath(path: string): Promise<void> {
 /** Bytes written synchronously, into the page cache; larger writes would block the event loop for too long. */
 const AT_ONCE_BYTES = 64 * 1024
 
-/** The process has umask 077 (main.ts): what others may read, the served trees, is opened to them explicitly. */
+/** The process has umask 077 (main.ts), so files that others may read, in the served trees, are opened to them explicitly. */
 const isOpen = (mode: number) => (mode & 0o077) !== 0
 
 export interface NewFile {
@@ -35,7 +35,7 @@ export interface NewFile {
   close(): Promise<void>
 }
 
-/** Creates a file to be written piece by piece: on a local disk the first 64 KiB synchronously, the rest on the thread pool. */
+/** Creates a file to be written in pieces: on a local disk the first 64 KiB synchronously, the rest on the thread pool. */
 export async function createFile(path: string, mode: number): Promise<NewFile> {
   const file = await names.openName(path, 'wx', mode)
   if (isOpen(mode)) await names.chmodOpen(file, path, mode)
@@ -45,7 +45,7 @@ export async function createFile(path: string, mode: number): Promise<NewFile> {
     async write(...pieces) {
       const wanted = pieces.reduce((sum, piece) => sum + piece.byteLength, 0)
       size += wanted
-      // On a full disk fewer bytes are written than asked for.
+      // On a full disk fewer bytes are written than requested.
       let done = size <= atOnceBytes ? writevSync(file, pieces) : (await writevLater(file, pieces)).bytesWritten
       if (done === wanted) return
       const rest = Buffer.concat(pieces)
@@ -131,7 +131,7 @@ export async function exists(path: string): Promise<boolean> {
 /** Removes a file; a missing file is no error. */
 export async function removeFile(path: string): Promise<void> {
   try {
-    // Most are gone, moved to where they belong. To look takes 2 us, the error of a missing name 30.
+    // Most are gone, moved to their place. Looking takes 2 us, the error of a missing name 30.
     if (await names.lstatName(path)) await names.unlinkName(path)
   } catch (error) {
     if (!isMissing(error)) throw error
@@ -159,7 +159,7 @@ export async function ensurePrivateDirectory(path: string): Promise<void> {
 }
 
 /**
- * The directories that have to be flushed before new directories are durable, from the lowest up.
+ * The directories that have to be flushed before new directories are durable, from the lowest upwards.
  * @param made as returned by `ensureDirectory`
  */
 export function enteredInto(directory: string, made: string | undefined): string[] {
@@ -182,14 +182,14 @@ export async function ensureContent(path: string, content: string, mode = 0o644)
   if (present !== content) await replaceFile(path, content, mode)
 }
 
-/** Whether the error says that the name does not exist (ENOENT, ENOTDIR). */
+/** Whether the error means that the name does not exist (ENOENT, ENOTDIR). */
 export function isMissing(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
 /**
- * For `.catch` of a call that may meet a name that does not exist.
+ * For `.catch` of a call whose name may not exist.
  * @returns a function that returns the value in that case, and throws every other error again
  */
 export function ifMissing<T>(value: T): (error: unknown) => T {
@@ -199,16 +199,16 @@ export function ifMissing<T>(value: T): (error: unknown) => T {
   }
 }
 
-/** What a database server answers: https://www.postgresql.org/docs/15/errcodes-appendix.html */
+/** Error code of a database server: https://www.postgresql.org/docs/15/errcodes-appendix.html */
 const DISK_FULL = '53100'
 
-/** Whether the error says that the disk, the quota or the file-size limit is exhausted, here or at the database server. */
+/** Whether the error means that the disk, the quota or the file-size limit is exhausted, here or at the database server. */
 export function isStorageFull(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' || code === DISK_FULL
 }
 
-/** Which disk is full, as far as the error says. */
+/** Which disk is full, as far as the error tells. */
 export function fullDisk(error: unknown): string {
   return (error as NodeJS.ErrnoException | undefined)?.code === DISK_FULL ? 'the disk of the database' : 'the disk'
 }

@@ -1,10 +1,10 @@
-// Addresses that no request may go to, as tables.
+// Tables of addresses that no request may reach.
 import { expect, test } from 'vitest'
 import { isForbidden, isForbiddenHost } from './forbidden-addresses.ts'
 
 const METADATA = ['169.254.169.254', '169.254.0.23', '100.100.100.200', '168.63.129.16', '192.0.0.192']
 
-/** The forms of IPv6 that stand for an IPv4 address or lead to one; `a.b.c.d` is the address, `ab:cd` its two halves. */
+/** IPv6 forms that contain an IPv4 address or lead to one; `a.b.c.d` is the address, `ab:cd` its two halves. */
 const FORMS: [string, (dotted: string, halves: string) => string][] = [
   ['IPv4-mapped', (dotted) => `::ffff:${dotted}`],
   ['IPv4-translated', (dotted) => `::ffff:0:${dotted}`],

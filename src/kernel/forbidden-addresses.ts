@@ -1,4 +1,4 @@
-// The addresses that outbound requests must not reach: those of the inner network, and metadata services of clouds.
+// The addresses that outbound requests must not reach: addresses of the inner network, and metadata services of clouds.
 import { BlockList, isIP } from 'node:net'
 
 const ranges = (list: [string, number, 'ipv4' | 'ipv6'][]) => {
@@ -15,7 +15,7 @@ const PRIVATE = ranges([
   ['127.0.0.0', 8, 'ipv4'],
   ['172.16.0.0', 12, 'ipv4'],
   ['192.0.0.0', 24, 'ipv4'],
-  // Relays of 6to4, whose use ended (RFC 7526).
+  // Relays of 6to4, which are no longer used (RFC 7526).
   ['192.88.99.0', 24, 'ipv4'],
   ['192.168.0.0', 16, 'ipv4'],
   ['198.18.0.0', 15, 'ipv4'],
@@ -25,7 +25,7 @@ const PRIVATE = ranges([
   ['fec0::', 10, 'ipv6'],
   ['ff00::', 8, 'ipv6'],
 ])
-/** Metadata services of clouds, which hand out credentials: refused whatever else is allowed. */
+/** Metadata services of clouds, which hand out credentials: always refused, whatever else is allowed. */
 const LINK_LOCAL = ranges([
   ['169.254.0.0', 16, 'ipv4'],
   ['fe80::', 10, 'ipv6'],
@@ -41,7 +41,7 @@ const LINK_LOCAL = ranges([
   ['100.100.100.200', 32, 'ipv4'],
   ['168.63.129.16', 32, 'ipv4'],
   ['192.0.0.192', 32, 'ipv4'],
-  // The same in the form that RFC 4291 calls IPv4-compatible. Loopback (`::1`) has this form too, so not all of it.
+  // The same in the "IPv4-compatible" form of RFC 4291. Loopback (`::1`) has this form too, so the range is not complete.
   ['::169.254.0.0', 112, 'ipv6'],
   ['::100.100.100.200', 128, 'ipv6'],
   ['::168.63.129.16', 128, 'ipv6'],
@@ -55,7 +55,7 @@ export function isForbidden(address: string, allowPrivate: boolean): boolean {
   return !allowPrivate && PRIVATE.check(address, family)
 }
 
-/** Names of metadata services. Behind a proxy this process never sees the address that a name has. */
+/** Names of metadata services. Behind a proxy this process never sees the address of a name. */
 const METADATA_NAMES = new Set([
   'metadata',
   'metadata.google.internal',
@@ -66,8 +66,8 @@ const METADATA_NAMES = new Set([
 ])
 
 /**
- * What a host name or literal address says by itself, without a look into the DNS.
- * @param host as a URL has it: an IPv6 address may be in brackets
+ * Judges a host name or literal address by itself, without DNS.
+ * @param host as in a URL: an IPv6 address may be in brackets
  */
 export function isForbiddenHost(host: string, allowPrivate: boolean): boolean {
   const plain = host

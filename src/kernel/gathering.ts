@@ -1,8 +1,8 @@
 // Groups concurrent callers, so that they share one query.
 
 /**
- * A caller waits until `most` are waiting, or until the first of them has waited for `waitMs`. Then all of them go on in the
- * same turn.
+ * A caller waits until `most` callers are waiting, or until the first of them has waited for `waitMs`. Then all of them
+ * continue in the same turn.
  */
 export function createGathering(most: number, waitMs: number): () => Promise<void> {
   let waiting: (() => void)[] = []

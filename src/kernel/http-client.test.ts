@@ -208,7 +208,7 @@ test('an opened answer stops with the reason of its signal, before and while it 
 
 describe('a peer that sends its whole answer and closes at once', () => {
   const client = createHttpClient({ allowPrivate: true })
-  // As much as the buffer of an answer takes, so that all that is left when its reader lags is the end; and more.
+  // As much as the buffer of an answer holds, so that for a slow reader only the end is left; and more.
   const SIZES = [64 * 1024, 200 * 1024]
 
   test.each(
@@ -232,7 +232,7 @@ describe('a peer that sends its whole answer and closes at once', () => {
       maxBytes: body.length,
     })
     await Promise.all(sent)
-    // All of it is in the buffers of this machine: the client sees it and its end within a few turns.
+    // All of it is in the buffers of this machine: the client receives it and its end within a few turns.
     for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
     const parts: Uint8Array[] = []
     for await (const part of answer.body) parts.push(part)

@@ -1,8 +1,8 @@
 // Outbound HTTP that cannot be led into the inner network: addresses are checked at connect time, redirects one by one.
 //
-// Redirects are not undici's interceptor (8.13): it reads the whole body of a redirect (210 MB where ours left after 4), follows 300 too, and does
-// not show one hop to the check of the next, so https could lead to http. Nothing here is tried again, and names are resolved by `lookup`: its
-// interceptors for these would replace no code.
+// undici's interceptor for redirects (8.13) is not used. It reads the whole body of a redirect (210 MB where ours left after 4),
+// also follows 300, and does not show one hop to the check of the next, so https could lead to http. Its interceptors for retries
+// and DNS would replace no code: nothing here is retried, and `lookup` resolves names.
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns'
@@ -17,18 +17,18 @@ export interface HttpLimits {
   maxBytes: number
   /** limit for the whole transfer */
   timeoutMs: number
-  /** limit for the first byte, and between two of them; without it `timeoutMs` alone counts */
+  /** limit for the first byte, and between two bytes; by default only `timeoutMs` counts */
   idleMs?: number
   /** stops the transfer: it fails with the signal's reason */
   signal?: AbortSignal
 }
 
-/** An answer of any status but a redirect. */
+/** An answer of any status except a redirect. */
 export interface HttpAnswer {
   status: number
   /** by lower-case name */
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Empty for other statuses than 200 and 206. Fails with an HttpError; leaving the loop frees the connection. */
+  /** Empty for statuses other than 200 and 206. Fails with an HttpError; leaving the loop frees the connection. */
   body: AsyncIterable<Uint8Array>
   /** Frees the connection of a body that is not read. */
   discard(): void
@@ -42,10 +42,10 @@ export interface WholeAnswer {
 }
 
 export interface HttpClient {
-  /** @throws HttpError when the target is forbidden, unreachable, too large, too slow, or answers with another status than 200 */
+  /** @throws HttpError when the target is forbidden, unreachable, too large, too slow, or answers with a status other than 200 */
   get(url: string, limits: HttpLimits): Promise<Buffer>
   /**
-   * Sends a GET with headers of its own, such as `Range` or `If-None-Match`.
+   * Sends a GET with additional headers, such as `Range` or `If-None-Match`.
    * @throws HttpError when the target is forbidden, unreachable, too slow, or announces too many bytes
    */
   open(url: string, limits: HttpLimits, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>
@@ -57,7 +57,7 @@ export interface HttpClient {
    */
   post(url: string, body: string, headers: Record<string, string>, timeoutMs: number): Promise<number>
   /**
-   * Sends one request and reads its answer whatever the status is. Redirects are not followed: the caller sees them.
+   * Sends one request and reads its answer, whatever its status. Redirects are not followed: the caller gets them.
    * @throws HttpError when the target is forbidden, unreachable, too slow, or answers with too many bytes
    */
   exchange(
@@ -68,12 +68,12 @@ export interface HttpClient {
   close(): Promise<void>
 }
 
-/** A failure whose message may be shown to clients: it names no inner address except the one the caller asked for. */
+/** A failure whose message may be shown to clients: it names no inner address except the one that the caller requested. */
 export class HttpError extends Error {
   readonly reason: 'forbidden_target' | 'unreachable' | 'status' | 'too_large' | 'timeout'
   /** the status received, where the reason is `status` */
   readonly status: number | undefined
-  /** how long the receiver of a `post` asks to wait */
+  /** how long the receiver of a `post` asks the sender to wait */
   readonly retryAfterMs: number | null
   constructor(
     reason: HttpError['reason'],
@@ -113,7 +113,7 @@ export function createHttpClient(options: {
         done(error, [])
         return
       }
-      // A forbidden address among allowed ones is an attack on this check: the name is refused.
+      // A forbidden address among allowed ones is an attack on this check, so the name is refused.
       if (addresses.some(({ address }) => isForbidden(address, mayBePrivate(host)))) {
         done(forbidden(host), [])
         return
@@ -126,7 +126,7 @@ export function createHttpClient(options: {
     })
   }
   const connect = { lookup: guarded as never, timeout: 10_000 }
-  // A second protocol would be a second parser of what strangers send; apt, dnf and apk speak HTTP/1.1 too.
+  // A second protocol would be a second parser of untrusted data; apt, dnf and apk also use HTTP/1.1.
   const allowH2 = false
   const dispatcher: Dispatcher =
     proxy?.http || proxy?.https
@@ -138,7 +138,7 @@ export function createHttpClient(options: {
         })
       : new Agent({ connect, allowH2 })
 
-  /** A literal address is never resolved, so it is checked here. */
+  /** Checks a literal address here, because it is never resolved. */
   function check(url: URL): void {
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw forbidden(url.href)
     const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -241,7 +241,7 @@ export function createHttpClient(options: {
             dispatcher,
             method: 'POST',
             body,
-            // Who takes events may be part of the same system. Repositories of others learn nothing of our traces.
+            // The receiver of events may be part of the same system. Repositories of others learn nothing about our traces.
             headers: { ...headers, ...traceHeaders() },
             signal: AbortSignal.timeout(timeoutMs),
             headersTimeout: timeoutMs,
@@ -285,12 +285,12 @@ export function createHttpClient(options: {
   }
 }
 
-/** Whether a redirect gives up encryption: what the address promised would be lost. apt refuses it too. */
+/** Whether a redirect gives up the encryption that the address promised. apt refuses it too. */
 export function isDowngrade(from: URL, to: URL): boolean {
   return from.protocol === 'https:' && to.protocol !== 'https:'
 }
 
-/** The span ends with the header of the answer. Its attributes name the host alone: paths and queries may hold secrets. */
+/** The span ends with the header of the answer. Its attributes name only the host: paths and queries may contain secrets. */
 function traced(
   method: 'GET' | 'POST',
   url: URL,

@@ -8,7 +8,7 @@ test('a wait ends when the last one has left, and returns immediately when nobod
   let over = false
   const waiting = inFlight.drained(60_000).then(() => (over = true))
   first()
-  // The second call of the same function counts for nothing.
+  // The second call of the same function has no effect.
   first()
   await new Promise(setImmediate)
   expect(over).toBe(false)

@@ -1,7 +1,7 @@
 // Counts work that will soon join a common step, so that the step can wait a moment for it.
 
 export interface InFlight {
-  /** Counts one more. @returns a function to call when it has joined or never will; further calls do nothing */
+  /** Counts one more. @returns a function to call when it has joined or never will; further calls have no effect */
   add(): () => void
   /** Waits until the count is zero, at most `atMostMs` milliseconds. */
   drained(atMostMs: number): Promise<void>

@@ -1,18 +1,18 @@
-// Limits of time for work that nothing can stop.
+// Time limits for work that nothing can stop.
 
-/** @throws Error when the work has no result after `ms` milliseconds; it goes on unseen */
+/** @throws Error when the work has no result after `ms` milliseconds; it then continues unobserved */
 export async function inTime<T>(work: () => Promise<T>, ms: number): Promise<T> {
   return before(ms, work(), () => {
     throw new Error(`no answer within ${ms / 1000} s`)
   })
 }
 
-/** Resolves when the work has ended, or after `ms` milliseconds; it then goes on unseen. @throws what the work throws before */
+/** Resolves when the work has ended, or after `ms` milliseconds; it then continues unobserved. @throws its earlier error */
 export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   await before(ms, work, () => undefined)
 }
 
-/** What the work gives; after `ms` milliseconds what `late` gives or throws. */
+/** The result of the work; after `ms` milliseconds the result or error of `late`. */
 async function before<T>(ms: number, work: Promise<T>, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const due = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms))).then(late)
@@ -23,7 +23,7 @@ async function before<T>(ms: number, work: Promise<T>, late: () => T): Promise<T
   }
 }
 
-/** @throws the signal's reason when the work has not ended `ms` milliseconds after the abort; it then goes on unseen */
+/** @throws the signal's reason when the work has not ended `ms` milliseconds after the abort; it then continues unobserved */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   let begin: (() => void) | undefined

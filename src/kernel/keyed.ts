@@ -1,6 +1,6 @@
-// One of something for each key.
+// One value for each key.
 
-/** Makes it when its key is used first, and keeps it: there are as many as keys were used. */
+/** Makes a value when its key is first used, and keeps it: there are as many values as used keys. */
 export function createKeyed<K, V>(make: (key: K) => V): (key: K) => V {
   const made = new Map<K, V>()
   return (key) => {

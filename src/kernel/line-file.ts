@@ -1,7 +1,7 @@
-// A file that lines are appended to in the background: never blocks, never throws, and notices when it was renamed.
+// Appends lines to a file in the background: never blocks, never throws, and notices when the file was renamed.
 //
-// sonic-boom 4.2 goes on writing to a file that another process renamed, and its flushSync throws when the file cannot be opened: with a file that
-// is looked at before each write, and errors that end nothing, as much would be left as is here.
+// sonic-boom 4.2 continues to write to a file that another process renamed, and its flushSync throws when the file cannot be
+// opened. A check of the file before each write and errors that end nothing would need as much code with it as there is here.
 import { appendFileSync } from 'node:fs'
 import { open, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -9,11 +9,11 @@ import { ensureDirectory, ifMissing } from './files.ts'
 import { createShared } from './shared.ts'
 
 export interface LineFile {
-  /** @param line with its line feed */
+  /** @param line including its line feed */
   append(line: string): void
   /** Resolves when everything appended before the call is written or dropped. */
   flush(): Promise<void>
-  /** Writes what waits before it returns, for a process that exits. Never throws. */
+  /** Writes waiting lines before it returns, for a process that exits. Never throws. */
   flushNow(): void
   /** Flushes and closes the file; later lines are dropped. */
   close(): Promise<void>
@@ -28,13 +28,13 @@ export interface LineFileDeps {
   flushAtBytes: number
   /** called once when writing begins to fail */
   onFailure(error: unknown): void
-  /** called when it works again after lines were dropped */
+  /** called when writing works again after lines were dropped */
   onDropped(count: number): void
   /** Called with the open file before each write; true when the file was renamed away. */
   rotate?(file: FileHandle): Promise<boolean>
 }
 
-/** When the disk cannot be written, lines beyond this size are dropped and counted. */
+/** When the disk refuses writes, lines beyond this size are dropped and counted. */
 const MOST_WAITING_BYTES = 8 * 1024 * 1024
 
 /** Several times the longest line. */
@@ -77,7 +77,7 @@ export function createLineFile(deps: LineFileDeps): LineFile {
       failing = true
     }
   }
-  // Callers during a write share the next write, which includes everything recorded until then.
+  // Callers during a write share the next write, which includes every line up to then.
   const flush = createShared(write)
 
   return {
@@ -109,8 +109,8 @@ export function createLineFile(deps: LineFileDeps): LineFile {
 }
 
 /**
- * Several processes append to one file. A piece is written by one system call, which appends it as a whole; Node splits
- * what is larger than 512 KiB.
+ * Several processes append to one file. One system call writes a piece and appends it as a whole; Node splits
+ * pieces larger than 512 KiB.
  */
 function* wholeLines(lines: string): Generator<string> {
   for (let from = 0; from < lines.length;) {

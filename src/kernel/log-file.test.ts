@@ -1,4 +1,4 @@
-// The service log as files, and what is never written to it.
+// The service log in files, and the texts that are never written to it.
 import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

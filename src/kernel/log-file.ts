@@ -1,7 +1,7 @@
-// The service log as files: one for each machine, rotated each day and by size, deleted when there are too many or too old.
+// The service log in files: one for each machine, rotated each day and by size, deleted when there are too many or too old.
 //
-// pino-roll 4 numbers its files, makes them readable for all (0644), counts the size of each process apart (1 kB files got 4 kB of two writers),
-// deletes by number but not by age, and brings date-fns (28 MB). So the rotation is ours.
+// pino-roll 4 is not used. It numbers its files, makes them readable for all (0644), counts the size of each process separately
+// (1 kB files got 4 kB of two writers), deletes by number but not by age, and brings date-fns (28 MB).
 import { readdir, rename, stat, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -10,17 +10,17 @@ import type { Clock } from './clock.ts'
 import { isMissing } from './files.ts'
 import { createLineFile, type LineFile } from './line-file.ts'
 
-/** `service-HOST.log` is written; `service-HOST.log-20260301T120000.123Z` was rotated then. */
+/** `service-HOST.log` is the current file; `service-HOST.log-20260301T120000.123Z` was rotated at that time. */
 export const LOG_FILE = /^service-([A-Za-z0-9._-]+?)\.log(?:-(\d{8}T\d{6}\.\d{3}Z))?$/
 
 export interface LogFileDeps {
   directory: string
   clock: Clock
-  /** a larger file is rotated */
+  /** larger files are rotated */
   mostBytes: number
   /** rotated files that are kept */
   mostFiles: number
-  /** rotated files that are older are deleted */
+  /** older rotated files are deleted */
   mostDays: number
   host?: string
   onFailure(error: unknown): void
@@ -31,7 +31,7 @@ export function createLogFile(deps: LogFileDeps): LineFile {
   const host = (deps.host ?? hostname()).replace(/[^A-Za-z0-9-]/g, '-') || 'unknown'
   const path = join(directory, `service-${host}.log`)
 
-  /** Several processes of a machine write the file; one that was renamed by another meanwhile is left alone. */
+  /** Several processes of a machine write the file; a file that another one has renamed meanwhile is left alone. */
   async function rotate(file: { stat(): Promise<{ size: number; mtime: Date }> }): Promise<boolean> {
     const { size, mtime } = await file.stat()
     const now = clock.now()

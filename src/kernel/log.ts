@@ -28,14 +28,14 @@ const SECRET_FIELDS = [
 const at = (prefix: string) => (field: string) =>
   field.startsWith('[') ? `${prefix}${field}` : `${prefix ? `${prefix}.` : ''}${field}`
 
-/** Secrets in the texts of errors and addresses: sessions, API tokens, passwords in URLs. All bounded, so they are linear. */
+/** Secrets in texts of errors and addresses: sessions, API tokens, passwords in URLs. All are bounded, so they are linear. */
 const SECRET_TEXTS: readonly [marker: string, pattern: RegExp, replacement: string][] = [
   ['eyJ', /\beyJ[\w-]{10,2000}\.[\w-]{10,4000}\.[\w-]{10,1000}/g, '***'],
   ['svc_', /\bsvc_[\w-]{43}/g, 'svc_***'],
   ['://', /(:\/\/[^\s"/@:\\]{0,100}:)[^\s"/@\\]{1,500}@/g, '$1***@'],
 ]
 
-/** A line of the log without secrets that the names of fields do not show. */
+/** Removes secrets from the texts of a line, which the redaction by field name does not find. */
 export function withoutSecrets(line: string): string {
   let clean = line
   for (const [marker, pattern, replacement] of SECRET_TEXTS)

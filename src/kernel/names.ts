@@ -1,11 +1,11 @@
-// Operations on names (create, link, rename, remove, stat), each in the way that is fast where the name is.
+// Operations on names (create, link, rename, remove, stat), each in the way that is fast for the file system of the name.
 //
 // On a local disk they are synchronous inside: the kernel does them in memory in 7-50 us, while a round trip to the thread
 // pool takes 40-360 us, and an upload needs about forty of them. On a remote file system (kernel/remote) each may wait for
-// a network, or for a server that restarts: there they use the thread pool, and the event loop goes on.
+// a network, or for a server that restarts: there they use the thread pool, so that the event loop continues.
 //
-// Callers await all of them, so another task may come between any two, as another replica may anyway. The order of the
-// operations is the same in both ways, and with it what a crash leaves.
+// Callers await all of them, so another task may run between any two, as another replica may anyway. The order of the
+// operations is the same in both ways, and so is the state after a crash.
 import {
   chmodSync,
   close,
@@ -27,7 +27,7 @@ import { chmod, link, lstat, mkdir, readlink, rename, stat, symlink, unlink } fr
 import { promisify } from 'node:util'
 import { isRemote } from './remote.ts'
 
-/** @param at the path that decides */
+/** @param at selects the path that decides */
 function either<A extends unknown[], T>(
   at: (...args: A) => string,
   now: (...args: A) => T,
@@ -53,35 +53,35 @@ export const readLink = either(
   (path) => readlink(path),
 )
 
-/** @param target what the link names @param path the link */
+/** @param target of the link @param path of the link */
 export const symlinkName = either(
   second,
   (target: string, path: string) => symlinkSync(target, path),
   (target, path) => symlink(target, path),
 )
 
-/** Links followed; undefined when nothing has the name. @throws ENOTDIR when a parent is a file */
+/** Follows links; undefined when the name does not exist. @throws ENOTDIR when a parent is a file */
 export const statName = either(
   first,
   (path: string) => statSync(path, LOOK),
   (path) => stat(path).catch(undefinedIfMissing),
 )
 
-/** Of the name itself; undefined when nothing has it. @throws ENOTDIR when a parent is a file */
+/** Does not follow links; undefined when the name does not exist. @throws ENOTDIR when a parent is a file */
 export const lstatName = either(
   first,
   (path: string) => lstatSync(path, LOOK),
   (path) => lstat(path).catch(undefinedIfMissing),
 )
 
-/** Its parents too. @returns the highest directory that is new; undefined when all existed */
+/** With its parents. @returns the highest directory that is new; undefined when all existed */
 export const makeDirectories = either(
   (path: string, _mode: number) => path,
   (path, mode) => mkdirSync(path, { recursive: true, mode }),
   (path, mode) => mkdir(path, { recursive: true, mode }),
 )
 
-/** One directory. */
+/** Without its parents. */
 export const makeDirectory = either(
   (path: string, _mode: number) => path,
   (path, mode) => mkdirSync(path, { mode }),
@@ -94,14 +94,14 @@ export const openName = either(
   (path, flags, mode) => openLater(path, flags, mode),
 )
 
-/** Sets the mode of an open file. @param path the name that it was opened by, for this and `closeName` */
+/** Sets the mode of an open file. @param path the name by which it was opened; the same for `closeName` */
 export const chmodOpen = either(
   (_file: number, path: string, _mode: number) => path,
   (file, _path, mode) => fchmodSync(file, mode),
   (file, _path, mode) => fchmodLater(file, mode),
 )
 
-/** On NFS a close sends what was written. */
+/** On NFS, closing sends the written data. */
 export const closeName = either(
   (_file: number, path: string) => path,
   (file) => closeSync(file),

@@ -1,7 +1,7 @@
-// Keeps long loops from holding the event loop.
+// Keeps long loops from blocking the event loop.
 import { nextTurn } from './next-turn.ts'
 
-/** How long a loop may run before it lets timers and sockets be served, in milliseconds. */
+/** How long a loop may run before timers and sockets are served, in milliseconds. */
 const SLICE_MS = 10
 
 /** Yields when the loop has run for a slice of time; to be awaited in each round. */

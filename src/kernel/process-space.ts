@@ -1,4 +1,4 @@
-// Where the number of a process means something.
+// The namespace in which a process number is unique.
 import { readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 

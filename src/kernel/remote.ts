@@ -1,11 +1,11 @@
-// Which directories are on a file system that waits for a network.
+// Which directories are on a file system that may wait for a network.
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Types of file systems as `statfs` tells them that ask another machine, or a process that may. A type that is not listed
+ * File system types of `statfs` that depend on another machine, or on a process that may. A type that is not listed
  * counts as local. https://man7.org/linux/man-pages/man2/statfs.2.html and linux/magic.h; Lustre, GPFS, BeeGFS and Ceph
- * state theirs in their own sources.
+ * define theirs in their own sources.
  */
 export const REMOTE_TYPES: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
@@ -29,16 +29,16 @@ export const REMOTE_TYPES: ReadonlyMap<number, string> = new Map([
   [0xbacbacbc, 'VMware'],
 ])
 
-/** Whether a type is one of the table. Some systems extend the 32 bits with a sign. */
+/** Whether a type is in the table. Some systems extend the sign of the 32 bits. */
 export const isRemoteType = (type: number) => REMOTE_TYPES.has(type >>> 0)
 
 /**
- * A fact of the process, like its umask: `main` looks once, before anything reads a file, and everything below is
- * decided by it. A file system that is mounted over a directory later is not seen.
+ * A property of the process, like its umask: `main` determines it once, before anything reads a file, and all other code
+ * uses it. A file system that is mounted over a directory later is not noticed.
  */
 let remote: readonly string[] = []
 
-/** @returns those of the directories that are remote; a directory that does not exist yet is where its parent is */
+/** @returns the remote ones of these directories; for a directory that does not exist yet, its parent decides */
 export function lookForRemote(directories: readonly string[]): readonly string[] {
   remote = directories.filter((directory) => isRemoteType(typeAt(directory)))
   return remote

@@ -1,8 +1,8 @@
 // How long a server asks its clients to wait.
 
 /**
- * Milliseconds that a header `Retry-After` asks for: seconds, or a date (RFC 9110, section 10.2.3).
- * @returns null without a header that can be read
+ * The wait of a `Retry-After` header in milliseconds; the header has seconds, or a date (RFC 9110, section 10.2.3).
+ * @returns null without a readable header
  */
 export function retryAfterMs(value: string | string[] | null | undefined): number | null {
   if (typeof value !== 'string') return null

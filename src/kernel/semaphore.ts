@@ -1,15 +1,15 @@
-// Limits how many pieces of work run at the same time. p-limit has no widths. async-mutex 0.5 has, in the same order, but does not tell
-// whether work fits; it takes 3 to 6 times the processor time (4 to 8 us for each piece, ours 1.3; Node 26): ours stays.
+// Limits how much work runs at the same time. p-limit has no widths. async-mutex 0.5 has them, in the same order, but does not
+// tell whether work fits, and takes 3 to 6 times the processor time (4 to 8 us for each piece, ours 1.3; Node 26).
 
 export interface Semaphore {
   <T>(work: () => Promise<T>, width?: number): Promise<T>
-  /** Whether work of this width would begin at once. */
+  /** Whether work of this width would begin immediately. */
   fits(width: number): boolean
 }
 
 /**
- * Runs pieces of work while their widths together are at most `limit`; the others wait in the order of the calls. One that is
- * wider than the limit runs alone.
+ * Runs pieces of work while the sum of their widths is at most `limit`; the others wait in the order of the calls. A piece that
+ * is wider than the limit runs alone.
  */
 export function createSemaphore(limit: number): Semaphore {
   let free = limit

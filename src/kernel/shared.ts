@@ -1,9 +1,9 @@
-// One run of work for all callers that ask while it has not begun.
+// One run of work for all callers that arrive before it begins.
 import { createKeyed } from './keyed.ts'
 import { nextTurn } from './next-turn.ts'
 
 /**
- * Callers that ask before a run begins share it; callers that ask while it is running share the next one, which starts
+ * Callers that arrive before a run begins share it; callers that arrive while it is running share the next one, which starts
  * after it ends.
  * @param gather how long a run waits for more callers before it begins; `queued` says whether it waited for another run
  */
@@ -31,7 +31,7 @@ export function createShared<T>(
   }
 }
 
-/** Runs of their own for each key. */
+/** Separate runs for each key. */
 export function createKeyedShared<K, T>(work: (key: K) => Promise<T>): (key: K) => Promise<T> {
   const sharedOf = createKeyed((key: K) => createShared(() => work(key)))
   return (key) => sharedOf(key)()

@@ -1,15 +1,15 @@
-// Bounds for work on a file system that may stall, as a remote one does while its server restarts.
+// Time limits for work on a file system that may stall, as a remote one does while its server restarts.
 import { Problem } from '../domain/problem.ts'
 import { atMost } from './in-time.ts'
 import { createSemaphore } from './semaphore.ts'
 
-/** A stalled operation keeps its thread of the pool until the file system answers; the others are for everything else. */
+/** A stalled operation keeps its thread of the pool until the file system answers; the remaining threads are for other work. */
 const AT_ONCE = 8
 const RETRY_SECONDS = 5
 
 /**
- * @param unused gets a result that came too late for the caller
- * @throws Problem('storage_unavailable') when the work has not ended in time, and at once while earlier work has not ended
+ * @param unused receives a result that is too late for the caller
+ * @throws Problem('storage_unavailable') when the work has not ended in time, and immediately while earlier work has not ended
  */
 export type StallGuard = <T>(work: () => Promise<T>, unused?: (result: T) => unknown) => Promise<T>
 

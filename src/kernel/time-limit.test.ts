@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import { limitTime } from './time-limit.ts'
 
-/** What a stopped process or a paused machine looks like to its own timers. */
+/** A stopped process or a paused machine has the same effect on its own timers. */
 const freeze = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
 it.each([1, 30, 1500])('ends after %i ms', async (ms) => {

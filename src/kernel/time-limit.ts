@@ -1,13 +1,13 @@
-// A limit of time for another process that a pause of the machine does not use up.
+// A time limit for another process that a pause of the machine does not use up.
 
-/** Of one look at the clock. A paused machine takes at most so much of a limit. */
+/** Time between two checks of the clock. A pause of the machine counts at most this much. */
 const STEP_MS = 1000
 
 /**
- * Runs `late` once `ms` milliseconds have passed in which this process ran. A machine that was suspended, or a process
- * that was stopped, finds its timers due at once, before it reads the answers that came meanwhile: each step counts at
- * most for its own length.
- * @returns ends the limit
+ * Runs `late` once `ms` milliseconds have passed in which this process ran. After a suspended machine or a stopped process
+ * continues, its timers are due at once, before it reads the answers that arrived meanwhile: so each step counts at
+ * most its own length.
+ * @returns a function that ends the limit
  */
 export function limitTime(ms: number, late: () => void): () => void {
   const step = Math.min(STEP_MS, ms / 2)

@@ -1,5 +1,5 @@
-// Spans: named stretches of work, told to whoever listens. Nobody does unless tracing is configured (operations/monitoring/tracing.ts);
-// a span then costs one look at a channel: an awaited call takes 0.4 µs with it and without it.
+// Spans: named periods of work, published to listeners. There is none unless tracing is configured
+// (operations/monitoring/tracing.ts); a span then only checks a channel: an awaited call takes 0.4 µs with it and without it.
 import { channel } from 'node:diagnostics_channel'
 import { isProblem } from '../domain/problem.ts'
 
@@ -7,16 +7,16 @@ import { isProblem } from '../domain/problem.ts'
 export type Attributes = Record<string, string | number | boolean | undefined>
 
 export interface Span {
-  /** one of few: it names no package and no id */
+  /** from a small set: it names no package and no id */
   readonly name: string
   readonly kind: 'internal' | 'server' | 'client'
   /** read when the span ends */
   readonly attributes: Attributes
   /** headers of a request, whose trace the span continues */
   readonly caller?: Readonly<Record<string, string | string[] | undefined>>
-  /** it exists only inside another one: work that is repeated all the time is not traced by itself */
+  /** it exists only inside another span: work that is constantly repeated is not traced by itself */
   readonly isPart?: boolean
-  /** of one that is over already, in milliseconds since 1970 */
+  /** of a span that has already ended, in milliseconds since 1970 */
   readonly startedAt?: number
   /** why it failed, as one stable word */
   failure?: string
@@ -24,18 +24,18 @@ export interface Span {
   traceId?: string
 }
 
-/** What tracing listens to. Each message is the same Span object. */
+/** The channels for tracing. Each message is the same Span object. */
 export const SPAN_BEGINS = channel('gatehouse:span-begins')
 export const SPAN_CONTINUES = channel('gatehouse:span-continues')
 export const SPAN_ENDS = channel('gatehouse:span-ends')
-/** the message is the headers of an outgoing request, to which the listener adds */
+/** the message is the headers of an outgoing request; the listener adds to them */
 export const SPAN_LEAVES = channel('gatehouse:span-leaves')
 
 export const isTraced = (): boolean => SPAN_BEGINS.hasSubscribers
 
 /**
- * Runs work as a span inside the one that runs now.
- * @param work may add to the attributes what it finds out
+ * Runs work as a span inside the current one.
+ * @param work may add its results to the attributes
  */
 export function trace<T>(
   name: string,
@@ -62,7 +62,7 @@ export function beginSpan<T>(span: Span, work: () => T): T {
   return SPAN_BEGINS.runStores(span, work)
 }
 
-/** Runs work inside a span that has begun, where what called it knows nothing of the span, such as an event of a socket. */
+/** Runs work inside a span that has begun, when its caller does not know the span, such as an event of a socket. */
 export function continueSpan<T>(span: Span, work: () => T): T {
   return SPAN_CONTINUES.runStores(span, work)
 }
@@ -71,13 +71,13 @@ export function endSpan(span: Span): void {
   SPAN_ENDS.publish(span)
 }
 
-/** Records work that is over. @param milliseconds how long it took, until now */
+/** Records work that has ended. @param milliseconds how long it took, until now */
 export function recordSpan(span: Omit<Span, 'startedAt'>, milliseconds: number): void {
   const past: Span = { ...span, startedAt: performance.timeOrigin + performance.now() - milliseconds }
   beginSpan(past, () => endSpan(past))
 }
 
-/** Headers with which the receiver of a request continues the trace (https://www.w3.org/TR/trace-context/); none when off. */
+/** Headers that let the receiver of a request continue the trace (https://www.w3.org/TR/trace-context/); none when off. */
 export function traceHeaders(): Record<string, string> {
   const headers: Record<string, string> = {}
   SPAN_LEAVES.publish(headers)

@@ -1,4 +1,4 @@
-// Errors that nothing catches, in processes of their own: what fails, what goes on, and how the process ends.
+// Uncaught errors, in separate processes: what fails, what continues, and how the process ends.
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'

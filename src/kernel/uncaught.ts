@@ -1,15 +1,15 @@
-// What happens to an error that nothing catches: it fails the request or task that it belongs to, or ends the process in order.
+// Handles an uncaught error: it fails the request or task that it belongs to, or ends the process in order.
 import type { Log } from './log.ts'
 import { currentWork, type Work } from './work.ts'
 
-/** Longer than a stopping process waits for its transfers, and shorter than an operator does. */
+/** Longer than a stopping process waits for its transfers, but shorter than an operator waits. */
 const END_MS = 60_000
 
-/** How many errors there were, by what failed. */
+/** Number of errors, by what failed. */
 export type UncaughtCounts = Readonly<Record<Work['kind'] | 'process', number>>
 
 export interface Uncaught {
-  /** Resolves when the process must stop: an error belongs to nothing that could fail instead. */
+  /** Resolves when the process must stop, because an error belongs to no request or task that could fail instead. */
   readonly fatal: Promise<void>
   /** @returns the exit code of a process that would end with `code` */
   exitCode(code: number): number
@@ -17,7 +17,7 @@ export interface Uncaught {
 }
 
 /**
- * @param options.exit ends the process at once: called when it has not ended `endMs` after a fatal error, because that
+ * @param options.exit ends the process immediately: called when it has not ended `endMs` after a fatal error, because that
  *   error, or one in the shutdown, left something that never ends
  */
 export function watchUncaught({
