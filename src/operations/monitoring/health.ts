@@ -171,7 +171,7 @@ export function createHealth(deps: HealthDeps): Health {
       timestamp: isoTime(clock.now()),
       checks: Object.fromEntries(CRITICAL.map((name) => [name, { ok: probes[name]?.ok ?? false }])),
       ...(failing.length > 0 ? { failing } : {}),
-      // All replicas share it: if it made them not ready, all would leave the load balancer with the indexes and answers they have.
+      // All replicas share the store: as a failure it would take all of them, with their indexes and answers, out of service.
       ...(store?.ok === false ? { degraded: ['pool'] } : {}),
     }
   }
