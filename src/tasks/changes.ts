@@ -1,12 +1,12 @@
-// Wakes those who wait for a task when it changes, in this process or in another replica.
+// Wakes callers that wait for a task when the task changes, in this process or in another replica.
 import type { Events } from '../store/redis/events.ts'
 
 export interface Changes {
-  /** Resolves when the task changes, at the latest after `ms` milliseconds: messages of other replicas can be lost. */
+  /** Resolves when the task changes, or after `ms` milliseconds, because messages of other replicas can be lost. */
   next(id: number, ms: number): Promise<void>
-  /** Wakes those who wait for this task, here and in other replicas. */
+  /** Wakes callers that wait for this task, here and in other replicas. */
   note(id: number): void
-  /** Wakes everybody here. */
+  /** Wakes all callers in this process. */
   noteAll(): void
 }
 

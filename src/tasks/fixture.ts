@@ -1,4 +1,4 @@
-// What tests of tasks share: processes on one database, a clock, and kinds of tasks.
+// Shared by tests of tasks: processes on one database, a clock, and kinds of tasks.
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import type { Json } from '../domain/json.ts'

@@ -1,4 +1,4 @@
-// What a task leaves: its lines, and how long it is kept.
+// What remains of a task: its lines, and how long it is kept.
 import { describe, expect, test } from 'vitest'
 import { DAY_MS } from '../domain/durations.ts'
 import { kindOf, request, slowKind, useTaskBench } from './fixture.ts'
@@ -22,7 +22,7 @@ describe('lines', () => {
       kindOf(async ({ line }) => {
         for (let n = 1; n <= most; n++) {
           line(`line ${n}`)
-          // Those that come faster than the database writes them are left out.
+          // Lines that arrive faster than the database writes them are left out.
           if (n % 50 === 0) await expect.poll(written, { interval: 5 }).toBe(n)
         }
         return {}

@@ -1,4 +1,4 @@
-// The log lines of one run of a task: collected, written together in the order they came, and limited in number.
+// The log lines of one run of a task: collected, written in batches in their order, and limited in number.
 import { sql } from 'kysely'
 import { parseJson, type Json } from '../domain/json.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -10,15 +10,15 @@ import type { TaskLine } from './task-query.ts'
 
 /** Lines kept for each task: the last ones. */
 export const MOST_LINES = 1000
-/** Lines that may wait for the database. Further ones are counted and left out. */
+/** Most lines that wait for the database. Further ones are counted and left out. */
 const MOST_WAITING = 200
 const LONGEST_MESSAGE = 1000
 /** Characters of JSON; longer data are left out. */
 const LONGEST_DATA = 4000
 
-/** How long lines that are shown live may wait for the database, in milliseconds. */
+/** How long lines that are already shown live may wait for the database, in milliseconds. */
 const LIVE_WAIT_MS = 2_000
-/** Lines that are written without further delay. */
+/** This many lines are written without further delay. */
 const FULL_BATCH = 50
 
 interface Line {
@@ -30,7 +30,7 @@ interface Line {
 }
 
 export interface TaskLines {
-  /** Writes what an earlier run showed live and did not write before it died. Call it before `add`. */
+  /** Writes lines that an earlier run showed live but did not write before it died. Call it before `add`. */
   adopt(): Promise<void>
   /** Never throws and does not wait. */
   add(message: string, data?: Json): void
@@ -39,11 +39,11 @@ export interface TaskLines {
 }
 
 /**
- * Lines are numbered here: only the holder of a task adds any. While live lines work, they are shown there immediately and
- * written to the database every two seconds; otherwise each is written when the one before is.
- * @param deps.task as it was claimed
+ * Lines are numbered here, because only the holder of a task adds any. While live lines work, they are shown there immediately
+ * and written to the database every two seconds; otherwise each is written as soon as the previous one is.
+ * @param deps.task the task as it was claimed
  * @param deps.added called when added lines can be read
- * @param deps.onError called when lines could not be written; the work goes on without them
+ * @param deps.onError called when lines could not be written; the work continues without them
  */
 export function createTaskLines(deps: {
   db: Db
@@ -90,7 +90,7 @@ export function createTaskLines(deps: {
     timer = null
     writing ??= writeAll().finally(() => {
       writing = null
-      // Added since the last check.
+      // Lines were added since the last check.
       if (waiting.length > 0) write()
     })
   }
@@ -161,7 +161,7 @@ function lineOf(at: Date, level: Line['level'], message: string, data?: Json): O
   }
 }
 
-/** Reads a line that `createTaskLines` showed live. @returns null when it is none */
+/** Reads a live line of `createTaskLines`. @returns null when it is no valid line */
 export function readLive({ seq, value }: LiveLine): TaskLine | null {
   try {
     const { at, level, message, data } = JSON.parse(value) as Record<string, unknown>
@@ -179,7 +179,7 @@ export function readLive({ seq, value }: LiveLine): TaskLine | null {
   }
 }
 
-/** Adds lines in one statement, if the task is still held, and deletes those before the last `MOST_LINES`. */
+/** Adds lines in one statement if the task is still held, and deletes all but the last `MOST_LINES`. */
 async function insertLines(db: Db, hold: Hold, lines: readonly Line[]): Promise<void> {
   const last = lines.at(-1)!.seq
   await sql`

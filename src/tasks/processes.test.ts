@@ -60,7 +60,7 @@ describe('several processes', () => {
     const ids: number[] = []
     for (const key of ['a', 'b', 'c']) ids.push((await tasks.enqueue({ ...request, key })).id)
     await begun(2)
-    // This one was queued last, so the process has looked at the third before.
+    // This one was queued last, so the process has already considered the third one.
     await tasks.run({ ...request, kind: 'quick' })
     expect([runs.length, await stateOf(ids[2]!)]).toEqual([2, 'queued'])
     runs[0]!.end()
@@ -77,7 +77,7 @@ describe('several processes', () => {
 })
 
 describe('a task whose process died', () => {
-  /** Claims the queued task as a process that then does nothing more. */
+  /** Claims the queued task for a process that then does nothing more. */
   async function claimedBy(instance: string) {
     const { id } = await enqueue(bench.db, request, clock.now())
     const holder = `${instance}/run`
@@ -206,7 +206,7 @@ describe('a process that stops', () => {
     await waiting
     const task = (await lastTask(bench.db, 'count', ''))!
     expect(task).toMatchObject({ state: 'queued', attempts: 0, cursor: { at: 3 }, holder: null })
-    // A request that comes meanwhile gets a run of its own.
+    // A request that arrives meanwhile gets a separate run.
     const later = await process('two').enqueue(request)
     expect(later.joined).toBe(false)
     const cursors: unknown[] = []
@@ -269,7 +269,7 @@ describe('lanes', () => {
     await mirrors.begun(2)
     for (const { kind } of others) await tasks.enqueue({ kind: kind.kind, createdBy: 'ann' })
     for (const { begun } of others) await begun()
-    // A slot that becomes free goes to the next of its lane.
+    // A free slot goes to the next task of its lane.
     imports.runs[0]!.end()
     await imports.begun(3)
     expect([imports.runs.length, mirrors.runs.length]).toEqual([3, 2])
@@ -281,7 +281,7 @@ describe('lanes', () => {
     const tasks = startProcess('one', slow.kind, last.kind)
     for (let n = 0; n < 4; n++) await tasks.enqueue({ ...request, key: `${n}` })
     await slow.begun(2)
-    // A later round of the same process has claimed this one, and no third of the full lane.
+    // A later round of the same process has claimed this one, but no third task of the full lane.
     await tasks.enqueue({ kind: 'last', createdBy: 'ann' })
     await last.begun()
     expect(slow.runs).toHaveLength(2)

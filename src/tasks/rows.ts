@@ -7,18 +7,18 @@ import type { TaskRow } from '../store/tables.ts'
 
 /** A task without a heartbeat for this long is taken over. */
 export const DEAD_AFTER_MS = 60_000
-/** A task whose process died this often fails. */
+/** A task fails when its process has died this often. */
 export const MOST_ATTEMPTS = 3
-/** What PostgreSQL reports when a unique index refuses a row: https://www.postgresql.org/docs/15/errcodes-appendix.html */
+/** PostgreSQL's error code when a unique index refuses a row: https://www.postgresql.org/docs/15/errcodes-appendix.html */
 const UNIQUE_VIOLATION = '23505'
 
-/** A task as its holder names it in every write. */
+/** Identifies a task and its holder in every write. */
 export interface Hold {
   id: number
   holder: string
 }
 
-/** Which tasks have lost their process: see `orphaned`. */
+/** The input for finding tasks that have lost their process: see `orphaned`. */
 export interface Survivors {
   /** holders of the tasks that this process runs */
   own: readonly string[]
@@ -27,7 +27,7 @@ export interface Survivors {
   now: Date
 }
 
-/** The new state and what follows from it, by the transition table. */
+/** The new state and its consequences, by the transition table. */
 function moved(now: Date, ...events: TaskEvent[]) {
   const transitions = TASK_TRANSITIONS.filter(({ event }) => events.includes(event))
   const from = transitions.map((transition) => transition.from)
@@ -46,7 +46,7 @@ function moved(now: Date, ...events: TaskEvent[]) {
   }
 }
 
-/** Queues a task, or joins one of the same kind and key that waits; its arguments then get those of this request added. */
+/** Queues a task, or joins a waiting one of the same kind and key, and adds the arguments of this request to it. */
 export async function enqueue(db: Db, request: TaskRequest, now: Date): Promise<{ id: number; joined: boolean }> {
   const { rows } = await sql<{ id: number; joined: boolean }>`
     insert into tasks (kind, key, arguments, state, created_at, created_by, request_id)
@@ -58,7 +58,7 @@ export async function enqueue(db: Db, request: TaskRequest, now: Date): Promise<
   return rows[0]!
 }
 
-/** Tasks without a heartbeat and of dead processes, except those that this process runs. */
+/** Tasks without a heartbeat, and tasks of dead processes, except those that this process runs. */
 function orphaned({ own, dead, now }: Survivors): RawBuilder<boolean> {
   const limit = new Date(now.getTime() - DEAD_AFTER_MS)
   return sql<boolean>`(heartbeat_at < ${limit} or split_part(holder, '/', 1) = any(${[...dead]}::text[]))
@@ -66,8 +66,8 @@ function orphaned({ own, dead, now }: Survivors): RawBuilder<boolean> {
 }
 
 /**
- * Claims the next task of these kinds: one whose process is dead, else the oldest queued one of which no other with the
- * same kind and key runs. Tasks that another process is claiming are skipped.
+ * Claims the next task of these kinds: one whose process is dead, else the oldest queued one whose kind and key are not
+ * running. Tasks that another process is claiming are skipped.
  */
 export async function claim(
   db: Db,
@@ -95,7 +95,7 @@ export async function claim(
       .executeTakeFirst()
     return row ?? null
   } catch (error) {
-    // Another process has begun one of the same kind and key at the same moment.
+    // Another process started a task of the same kind and key at the same moment.
     if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return null
     throw error
   }
@@ -110,7 +110,7 @@ export async function holdingInstances(db: Db): Promise<string[]> {
   return rows.map(({ instance }) => instance)
 }
 
-/** Ends tasks of dead processes that nobody should continue: cancelled ones, and those that ended too many processes. */
+/** Ends tasks of dead processes that nobody should continue: cancelled tasks, and tasks that ended too many processes. */
 export async function endOrphans(db: Db, survivors: Survivors): Promise<TaskRow[]> {
   const stopped = moved(survivors.now, 'stop')
   const cancelled = await db
@@ -160,11 +160,11 @@ export async function saveCursor(db: Db, hold: Hold, cursor: Json, now: Date): P
   return row !== undefined
 }
 
-/** How a run ended. */
+/** The end of a run. */
 export type Outcome =
   { event: 'succeed'; result: Json } | { event: 'fail'; code: string; detail: string; extra?: Json } | { event: 'stop' }
 
-/** Ends a run. A stopped one is queued again, without an attempt counted. @returns null when the task is no longer held */
+/** Ends a run. A stopped run is queued again, and its attempt is not counted. @returns null when the task is no longer held */
 export async function endRun(db: Db, hold: Hold, outcome: Outcome, now: Date): Promise<TaskRow | null> {
   const { from, set } = moved(now, outcome.event)
   const row = await held(db, hold)
@@ -195,13 +195,13 @@ export async function cancel(db: Db, id: number, now: Date): Promise<TaskRow | n
   return row ?? null
 }
 
-/** Kinds of which there are tasks. */
+/** Kinds that have tasks. */
 export async function kindsOfTasks(db: Db): Promise<string[]> {
   const rows = await db.selectFrom('tasks').select('kind').distinct().execute()
   return rows.map(({ kind }) => kind)
 }
 
-/** Tasks of a kind that ended before this time; the last one of each key is kept until the second time. */
+/** Tasks of a kind that ended before `before`; the last one of each key is kept until it is older than `lastBefore`. */
 const ended = (
   kind: string,
   before: Date,
@@ -210,7 +210,7 @@ const ended = (
   and (finished_at < ${lastBefore} or exists (
     select 1 from tasks later where later.kind = t.kind and later.key = t.key and later.id > t.id))`
 
-/** Deletes some hundred of them. @returns their number */
+/** Deletes up to 500 of them. @returns their number */
 export async function deleteEnded(db: Db, kind: string, before: Date, lastBefore: Date): Promise<number> {
   const { rows } = await sql`delete from tasks where id in (
     select id ${ended(kind, before, lastBefore)} order by id limit 500) returning id`.execute(db)
@@ -229,7 +229,7 @@ const held = (db: Db, { id, holder }: Hold) =>
     .where('holder', '=', holder)
     .where('state', 'in', ['running', 'cancelling'])
 
-/** JSON text without what PostgreSQL cannot store. */
+/** JSON text without characters that PostgreSQL cannot store. */
 export function storable(value: Json): string {
   return JSON.stringify(parseJson(JSON.stringify(value)))
 }

@@ -28,9 +28,9 @@ import {
   type Outcome,
 } from './rows.ts'
 
-/** How often a process renews its heartbeats and looks for tasks of others. */
+/** How often a process renews its heartbeats and looks for tasks of other processes. */
 const TICK_MS = 3_000
-/** How long a stopping process waits for work that was told to end. */
+/** How long a stopping process waits for work that was asked to end. */
 const GRACE_MS = 10_000
 
 export interface RunnerDeps {
@@ -54,7 +54,7 @@ export interface RunnerDeps {
 
 export interface Runner {
   start(): void
-  /** Looks for tasks soon, here and in other replicas, because one was queued or cancelled. */
+  /** Makes this process and other replicas look for tasks soon, because one was queued or cancelled. */
   wakeAll(): void
   /** Aborts the run of a task in this process, if it has one. */
   abort(id: number, reason: Error): void
@@ -85,7 +85,7 @@ export function createRunner(deps: RunnerDeps): Runner {
   let timer: NodeJS.Timeout | null = null
   let failing = false
 
-  /** Renews the heartbeats and learns which tasks were cancelled or lost. */
+  /** Renews the heartbeats, and aborts tasks that were cancelled or lost. */
   async function renew(): Promise<void> {
     if (runs.size === 0) return
     const before = [...runs.values()]
@@ -109,7 +109,7 @@ export function createRunner(deps: RunnerDeps): Runner {
   }
 
   async function claimAll(): Promise<void> {
-    // A holder of this process that is not among `own` is a run whose end could not be recorded.
+    // If this process holds a task that is not in `own`, the end of its run could not be recorded.
     const dead = [deps.instanceId]
     for (const instance of await holdingInstances(db)) if (await deps.isDead(instance)) dead.push(instance)
     const survivors = () => ({ own: [...runs.values()].map(({ holder }) => holder), dead, now: clock.now() })
@@ -225,7 +225,7 @@ export function createRunner(deps: RunnerDeps): Runner {
       await claimAll()
       failing = false
     } catch (error) {
-      // A database that is down would otherwise fill the log.
+      // Logged once, because a database that is down would otherwise fill the log.
       if (!failing) log.warn({ err: error }, 'tasks cannot be read or claimed; trying again every few seconds')
       failing = true
     }
@@ -251,7 +251,7 @@ export function createRunner(deps: RunnerDeps): Runner {
     async stop() {
       stopping = true
       if (timer) clearInterval(timer)
-      // A claim that is under way ends first.
+      // Waits for a running claim first.
       await round()
       const left = [...runs.values()]
       for (const { controller } of left) controller.abort(new TaskStopped('the service is stopping'))

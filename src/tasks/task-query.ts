@@ -1,4 +1,4 @@
-// Reads tasks and their lines, for lists, streams and callers that wait.
+// Reads tasks and their lines, for lists, streams and waiting callers.
 import { sql } from 'kysely'
 import type { TaskState } from '../domain/tasks.ts'
 import type { Db } from '../store/db.ts'
@@ -13,7 +13,7 @@ export async function taskById(db: Db, id: number): Promise<TaskRow | null> {
   return (await db.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** The task of this kind and key that was queued last. */
+/** The most recently queued task of this kind and key. */
 export async function lastTask(db: Db, kind: string, key: string): Promise<TaskRow | null> {
   const row = await db
     .selectFrom('tasks')
@@ -26,7 +26,7 @@ export async function lastTask(db: Db, kind: string, key: string): Promise<TaskR
   return row ?? null
 }
 
-/** The task of each key of a kind that was queued last, by key. */
+/** The most recently queued task of each key of a kind, by key. */
 export async function lastTasks(db: Db, kind: string): Promise<Map<string, TaskRow>> {
   const rows = await db
     .selectFrom('tasks')
@@ -39,7 +39,7 @@ export async function lastTasks(db: Db, kind: string): Promise<Map<string, TaskR
   return new Map(rows.map((row) => [row.key, row]))
 }
 
-/** The task of this kind and key that has not ended and began first. */
+/** The first task of this kind and key that has not ended. */
 export async function openTask(db: Db, kind: string, key: string): Promise<TaskRow | null> {
   const row = await db
     .selectFrom('tasks')

@@ -1,4 +1,4 @@
-// What a person sees of a task: its result, its errors, and its cancellation.
+// What people see of a task: its result, its errors, and its cancellation.
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../domain/problem.ts'
 import type { TaskKind } from '../domain/tasks.ts'
@@ -48,7 +48,7 @@ describe('a request', () => {
     const second = await tasks.enqueue(request)
     const third = await tasks.enqueue(request)
     expect([second.joined, third]).toEqual([false, { id: second.id, joined: true }])
-    // Another key runs meanwhile.
+    // Another key runs at the same time.
     await tasks.enqueue({ ...request, key: 'jammy' })
     await begun(2)
     expect([await stateOf(first.id), await stateOf(second.id)]).toEqual(['running', 'queued'])

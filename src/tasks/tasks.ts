@@ -1,4 +1,4 @@
-// Long work as rows: requests for it, its lines and its end, cancelling it, and the runner that does it.
+// Long work as rows: requesting it, its lines and its end, cancelling it, and the runner that executes it.
 import { DAY_MS } from '../domain/durations.ts'
 import { PROBLEM_CODES, Problem, type ProblemCode } from '../domain/problem.ts'
 import type { Json } from '../domain/json.ts'
@@ -12,10 +12,10 @@ import { cancel, countEnded, deleteEnded, enqueue, kindsOfTasks } from './rows.t
 import { createRunner, type RunnerDeps } from './runner.ts'
 import { lastLines, linesAfter, taskById, type TaskLine } from './task-query.ts'
 
-/** How often a task that another process runs is read again. */
+/** How often a task of another process is read again. */
 const POLL_MS = 1_000
 const KEPT_DAYS = 30
-/** How long the last task of a kind and key is kept: keys may be names that never come again. */
+/** How long the last task of a kind and key is kept: a key may be a name that is never used again. */
 const LAST_KEPT_DAYS = 365
 
 export interface Tasks {
@@ -37,25 +37,25 @@ export interface Tasks {
   /** Waits for the end of a task as `run` does. @throws as `run`; Problem('not_found') */
   ended(id: number, onLine?: (line: TaskLine) => void): Promise<Json & { task_id: number }>
   /**
-   * Yields the lines after this one as they come, until the task ends. @returns the task; null when this process stops
+   * Yields the lines after this one as they arrive, until the task ends. @returns the task; null when this process stops
    * @throws Problem('not_found')
    */
   follow(id: number, seq?: number, signal?: AbortSignal): AsyncGenerator<TaskLine[], TaskRow | null>
   /** The last lines of a task, in order. */
   lastLines(task: TaskRow, most: number): Promise<TaskLine[]>
   /**
-   * Cancels a queued task, or tells the process that runs it to end.
+   * Cancels a queued task, or asks the process that runs it to end.
    * @param within runs in the transaction of the change
    * @throws Problem('not_found'), Problem('task_ended')
    */
   cancel(id: number, within: (task: TaskRow, tx: Db) => Promise<void>): Promise<TaskRow>
-  /** Deletes tasks that ended 30 days ago, the last one of each kind and key after a year. @returns their number */
+  /** Deletes tasks that ended 30 days ago; the last one of each kind and key after a year. @returns their number */
   deleteEnded(): Promise<number>
-  /** How many tasks `deleteEnded` would delete. */
+  /** Number of tasks that `deleteEnded` would delete. */
   countEnded(): Promise<number>
-  /** Begins to run tasks. */
+  /** Starts to run tasks. */
   start(): void
-  /** Queues the running tasks again, with their cursors, and ends everything that waits for a task. */
+  /** Queues the running tasks again, with their cursors, and ends all waits for tasks. */
   stop(): Promise<void>
 }
 
@@ -99,7 +99,7 @@ export function createTasks(
   async function* follow(id: number, seq = 0, signal?: AbortSignal): AsyncGenerator<TaskLine[], TaskRow | null> {
     for (let last = seq; ;) {
       const change = changes.next(id, pollMs)
-      // Lines are written before the end is: a task that has ended has all of its lines.
+      // Lines are written before the end is, so an ended task has all of its lines.
       const task = await existing(id)
       for (;;) {
         const lines = await linesAfter(db, id, last)
@@ -134,7 +134,7 @@ export function createTasks(
     throw problemOf(task)
   }
 
-  /** Before which tasks of a kind must have ended to be deleted, and before which the last one of a key. */
+  /** The times before which tasks of a kind must have ended to be deleted: for all tasks, and for the last one of a key. */
   function limitsOf(kind: string): [Date, Date] {
     const days = keptDays(kind) ?? KEPT_DAYS
     const ago = (n: number) => new Date(clock.now().getTime() - n * DAY_MS)
@@ -162,7 +162,7 @@ export function createTasks(
       }
       runner.abort(id, new TaskCancelled())
       changes.note(id)
-      // The replica that runs it learns of it now, and not with its next heartbeat.
+      // So the replica that runs it learns of it now, and not with its next heartbeat.
       runner.wakeAll()
       return cancelled
     },
@@ -187,7 +187,7 @@ export function createTasks(
   }
 }
 
-/** The failure of a task, for the caller who waited for it. */
+/** The failure of a task, for the caller that waits for it. */
 function problemOf(task: TaskRow): Problem {
   const extra = {
     ...task.error_extra,
