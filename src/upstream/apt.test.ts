@@ -59,7 +59,7 @@ async function publish(repository: AptRepository, signer = key): Promise<void> {
 const open = (changes: Partial<UpstreamSource> = {}): Promise<Upstream> => bench.open({ ...source(), ...changes })
 
 const BZ2_TEXT = `Package: hello\nVersion: 1\nArchitecture: amd64\nFilename: pool/hello.deb\nSize: 7\nSHA256: ${'ab'.repeat(32)}\n`
-/** The same by bzip2. */
+/** The same, compressed by bzip2. */
 const BZ2 =
   'QlpoOTFBWSZTWfZpsmcAAA/fgAAQQAG3kCFASQA+794QIABURTGoDENDIDZR6QjKQ0aD1AaNBoBK3CkxrQHehVsztmjBpGNyPKIoAE7+GOg4gAdFhb0rmMEMJE18zNLpD59qDgaAsYCxRxUt2swgv8XckU4UJD2abJnA'
 

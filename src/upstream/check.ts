@@ -1,4 +1,4 @@
-// One check of a repository: its signed description, compared with what was seen before.
+// One check of a repository: its signed description, compared with the state of the previous check.
 import { rm } from 'node:fs/promises'
 import type { NotCarried } from '../domain/not-carried.ts'
 import { refused, type RepositoryDescription } from '../formats/catalog.ts'
@@ -13,7 +13,7 @@ export type Checked = Unchanged | Changed
 export interface Unchanged {
   state: 'unchanged'
   seen: SeenState
-  /** of a description that is new and lists the same indexes; null when it is not new */
+  /** of a new description that lists the same indexes; null when the description is not new */
   signedBy: string[] | null
   /** of such a description */
   notCarried: NotCarried[] | null
@@ -22,11 +22,11 @@ export interface Unchanged {
 export interface Changed {
   state: 'changed'
   seen: SeenState
-  /** when upstream wrote the description; null where the format does not say */
+  /** when upstream wrote the description; null where the format does not state it */
   date: Date | null
   /** fingerprints or key names; empty for an unsigned source */
   signedBy: string[]
-  /** of all indexes as they are fetched, in bytes */
+  /** total size of all indexes as they are fetched, in bytes */
   sizeBytes: number
   notCarried: NotCarried[]
   /** Fetches all indexes and verifies their sizes and digests. */
@@ -40,7 +40,7 @@ export interface CheckContext {
   deps: UpstreamDeps
 }
 
-/** @throws Problem as upstream.ts lists them */
+/** @throws Problem as listed in upstream.ts */
 export async function checkRepository(
   { source, reading, place, deps }: CheckContext,
   previous: SeenState | null,
@@ -94,10 +94,10 @@ const noLongerSigned = (name: string) =>
     `${name} has a description without a signature, and it was signed before; if that is meant, set \`allow_unsigned\` of the source again`,
   )
 
-/** Clocks of upstreams may run ahead. */
+/** Clocks of upstreams may be ahead. */
 const SKEW_MS = 10 * 60_000
 
-/** A mirror that is stopped at an old state keeps fixes from its clients. */
+/** Refuses an old state: a mirror stopped at it would keep fixes from its clients. */
 function checkDates({ date, validUntil }: RepositoryDescription, seen: string | null, now: Date, name: string): void {
   if (date && date.getTime() > now.getTime() + SKEW_MS)
     throw refused('not_yet_valid', `${name} has a description of ${date.toISOString()}, which is in the future`)

@@ -9,7 +9,7 @@ import { isMissing } from '../kernel/files.ts'
 import { checkPath } from './paths.ts'
 import type { Transport } from './transport.ts'
 
-/** A directory that sources may have, and the allowed root that it is in. Both without symbolic links. */
+/** A directory that sources may use, and the allowed root that contains it. Both without symbolic links. */
 export interface AllowedDirectory {
   path: string
   root: string
@@ -18,7 +18,7 @@ export interface AllowedDirectory {
 /**
  * @param url `file:`
  * @param roots the configured import directories
- * @throws Problem('forbidden_target') for a directory that is not in one of them, links followed
+ * @throws Problem('forbidden_target') for a directory that is not below one of them after links are followed
  */
 export async function allowedDirectory(url: URL, roots: readonly string[]): Promise<AllowedDirectory> {
   const path = pathOf(url)
@@ -73,14 +73,14 @@ export function createDirectoryTransport({ path: directory, root }: AllowedDirec
 }
 
 /**
- * Opens a regular file, then asks the kernel where it is: a link that is exchanged in between cannot lead out.
+ * Opens a regular file, then asks the kernel for its path: a link that is exchanged in between cannot lead out.
  * @returns null when it is missing
- * @throws Problem('upstream_error') for what is no regular file or not below the root
+ * @throws Problem('upstream_error') for something that is not a regular file or not below the root
  */
 export async function openWithin(path: string, root: string, name: string): Promise<FileHandle | null> {
   let file: FileHandle
   try {
-    // Without O_NONBLOCK the opening of a pipe waits for a writer.
+    // Without O_NONBLOCK, opening a pipe waits for a writer.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     if (isMissing(error)) return null

@@ -33,7 +33,7 @@ afterAll(async () => {
 const fetchIt = async (entry: Partial<typeof ENTRY> = {}) =>
   (await bench.open({ url: server.url })).fetchPackage({ ...ENTRY, ...entry }, to)
 
-/** Calls `first` for the first requests, as many as given. */
+/** Calls `first` for this many first requests. */
 function firstTimes(times: number, first: (...parameters: Parameters<Intercept>) => void): void {
   let left = times
   server.intercept = (...parameters) => {
@@ -43,7 +43,7 @@ function firstTimes(times: number, first: (...parameters: Parameters<Intercept>)
   }
 }
 
-/** Half of the content, then a lost connection. */
+/** Sends half of the content, then loses the connection. */
 function half(response: ServerResponse, headers: Record<string, string> = {}, content = CONTENT): void {
   response.writeHead(200, { 'content-length': content.length, etag: `"${sha256(CONTENT).slice(0, 16)}"`, ...headers })
   response.write(content.subarray(0, 150_000), () => response.socket?.end())

@@ -1,4 +1,4 @@
-// Fetches one package to the disk, exactly as its index lists it.
+// Fetches one package to the disk, exactly as listed in its index.
 import { rm } from 'node:fs/promises'
 import type { Digests } from '../domain/package.ts'
 import { isProblem } from '../domain/problem.ts'
@@ -14,7 +14,7 @@ export interface FetchedPackage extends StagedFile {
   digests: Digests
 }
 
-/** @throws Problem as upstream.ts lists them; `to` does not exist then */
+/** @throws Problem as listed in upstream.ts; `to` does not exist then */
 export async function fetchPackage(
   transport: Transport,
   reading: Reading,

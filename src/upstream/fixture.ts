@@ -27,7 +27,7 @@ export type Intercept = (request: IncomingMessage, response: ServerResponse, pat
 export interface FakeServer {
   url: string
   files: Files
-  /** `GET path status` of each request since the last `clear` */
+  /** `GET path status` of each request since `log` was last cleared */
   log: string[]
   intercept: Intercept | null
   close(): Promise<void>
@@ -71,12 +71,12 @@ export const sha256 = (content: Buffer | string) => createHash('sha256').update(
 export interface TestKey {
   publicKey: string
   fingerprint: string
-  /** @param times how often it signs */
+  /** @param times number of signatures */
   cleartext(text: string, date?: Date, times?: number): Promise<string>
   detached(content: Buffer | string, date?: Date): Promise<string>
 }
 
-/** @param lifetime of the key in seconds */
+/** @param lifetime of the key, in seconds */
 export async function createKey(lifetime = 0): Promise<TestKey> {
   const created = new Date('2026-01-01T00:00:00Z')
   const { privateKey, publicKey } = await openpgp.generateKey({
@@ -107,11 +107,11 @@ export async function createKey(lifetime = 0): Promise<TestKey> {
 
 export interface Bench {
   directory: string
-  /** names of the files that are left in the staging directory */
+  /** names of files left in the staging directory */
   leftovers(): Promise<string[]>
   upstreams(deps?: Partial<UpstreamDeps>): Upstreams
   open(source: Partial<UpstreamSource>, deps?: Partial<UpstreamDeps>): Promise<Upstream>
-  /** waits that were asked for, in milliseconds */
+  /** requested waits, in milliseconds */
   waits: number[]
   close(): Promise<void>
 }
@@ -185,7 +185,7 @@ export async function problemOf(work: Promise<unknown>): Promise<Problem> {
 
 export interface AptRepository {
   packages: string
-  /** more or replaced fields of the Release; null omits one */
+  /** additional or replaced fields of the Release; null omits a field */
   release?: Record<string, string | null>
   /** replaces the lines below SHA256 */
   listed?: { path: string; content: Buffer | string; sizeBytes?: number; hex?: string }[]

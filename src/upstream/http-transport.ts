@@ -1,4 +1,4 @@
-// Files of a repository over HTTP: conditional requests, ranges, and which failures may pass.
+// Files of a repository over HTTP: conditional requests, ranges, and which failures are temporary.
 import { refused, type PathRules } from '../formats/catalog.ts'
 import { HttpError, type HttpAnswer, type HttpClient } from '../kernel/http-client.ts'
 import { retryAfterMs } from '../kernel/retry-after.ts'
@@ -6,17 +6,17 @@ import { urlBelow, urlElsewhere } from './paths.ts'
 import { problemOf } from './problems.ts'
 import { Interrupted, type Ask, type Found, type Transport, type Validator } from './transport.ts'
 
-/** A transfer may stop for this long. */
+/** A transfer may pause for this long. */
 const IDLE_MS = 30_000
-/** A transfer may take a minute, and as long as its bytes take at 20 KB/s. */
+/** A transfer may take a minute, plus the time of its bytes at 20 KB/s. */
 const LEAST_BYTES_PER_MS = 20
 const MOST_MS = 4 * 3600_000
-/** Answers that a later request may not get: RFC 9110, section 15.5.9 and 15.6; RFC 6585, section 4. */
+/** Temporary answers, which a later request may not get: RFC 9110, section 15.5.9 and 15.6; RFC 6585, section 4. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504])
 
 /**
  * @param base URL of the repository
- * @param rules of the paths in its indexes
+ * @param rules for the paths in its indexes
  */
 export function createHttpTransport(base: string, http: Pick<HttpClient, 'open'>, rules: PathRules): Transport {
   const transport = createTransport(new URL(base).host, (path) => urlBelow(base, path, rules.pathsAreEncoded), http)
@@ -25,7 +25,7 @@ export function createHttpTransport(base: string, http: Pick<HttpClient, 'open'>
   return { ...transport, elsewhere: { base, at } }
 }
 
-/** A single document, such as a metalink: the path only names it in sentences. */
+/** A single document, such as a metalink: the path is only its name in sentences. */
 export function createDocumentTransport(url: string, http: Pick<HttpClient, 'open'>): Transport {
   return createTransport(new URL(url).host, () => url, http)
 }
@@ -35,7 +35,7 @@ function createTransport(host: string, urlOf: (path: string) => string, http: Pi
     name: host,
     async open(path, ask) {
       const timeoutMs = Math.min(MOST_MS, 60_000 + Math.ceil(ask.mostBytes / LEAST_BYTES_PER_MS))
-      // A body of exactly the most bytes is followed by its end.
+      // A body may have exactly the most bytes, followed by its end.
       const limits = { maxBytes: ask.mostBytes, timeoutMs, idleMs: IDLE_MS }
       try {
         return interpret(path, ask, await http.open(urlOf(path), limits, headersOf(ask)), host)
@@ -47,7 +47,7 @@ function createTransport(host: string, urlOf: (path: string) => string, http: Pi
 }
 
 function headersOf({ known, resume }: Ask): Record<string, string> {
-  // Sizes and digests are those of the file, so no coding may be put around it.
+  // Sizes and digests are those of the file, so the transfer must not be encoded.
   const headers: Record<string, string> = { 'accept-encoding': 'identity' }
   if (known?.etag) headers['if-none-match'] = known.etag
   if (known?.lastModified) headers['if-modified-since'] = known.lastModified

@@ -1,4 +1,4 @@
-// An upstream whose documents end the reader, by time, by memory or by a crash, is refused, and the others are read.
+// An upstream whose documents end the reader, by time, memory or a crash, is refused; other upstreams are still read.
 import { relative } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { realReaders, scriptedReaders } from '../formats/readers/fixture.ts'
@@ -43,7 +43,7 @@ const source = () => ({
   ...{ keys: [{ name: null, text: key.publicKey }], allowUnsigned: false },
 })
 
-/** Reads the repository with that pool for descriptions and this one for indexes, and again with usual ones. */
+/** Reads the repository with these readers, and again with usual ones. */
 async function refusalOf(readers: { quick?: ReaderPool; slow?: ReaderPool }) {
   const usual = realReaders(bench.directory)
   const upstream = await bench.open(source(), { readers: { quick: usual, slow: usual, ...readers } })

@@ -10,12 +10,12 @@ import type { Transport } from './transport.ts'
 
 export interface Place {
   transport: Transport
-  /** what a metalink states about the first file */
+  /** the metalink's statement about the first file */
   expected: RepositoryRequest['expected']
 }
 
 export interface Locator {
-  /** Runs the work with the first place, and with the next mirrors when that one fails. @throws what the first one failed with */
+  /** Runs the work with the first place; when it fails, with the next mirrors. @throws the error of the first place */
   tryEach<T>(work: (place: Place) => Promise<T>): Promise<T>
 }
 
@@ -42,7 +42,7 @@ export async function createLocator(source: UpstreamSource, reading: Reading, de
         try {
           return await work(place)
         } catch (error) {
-          // A mirror that is old, gone or has other content is no reason to stop.
+          // After a mirror that is old, gone or has other content, the next one is tried.
           if (!isProblem(error) || error.code === 'storage_full') throw error
           first ??= error
         }

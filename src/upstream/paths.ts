@@ -1,11 +1,11 @@
-// Paths that an upstream names: they must stay inside its tree.
+// Checks paths named by an upstream: they must stay inside its tree.
 import { refused } from '../formats/catalog.ts'
 
 const LONGEST_PATH = 1024
 
 /**
- * @param what names the place that has the path, for the sentence
- * @throws Problem('upstream_error') for a path that is absolute, leads out of its tree or holds control characters, also
+ * @param what the place that contains the path, for the sentence
+ * @throws Problem('upstream_error') for a path that is absolute, leads out of its tree or contains control characters, also
  *   when it is percent-encoded
  */
 export function checkPath(path: string, what: string): void {
@@ -26,13 +26,13 @@ function decode(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    // A percent sign that encodes nothing.
+    // A percent sign without an encoded character.
     return path
   }
 }
 
 /**
- * Whether a package is named by a whole address, or by a path that climbs out of the repository with `..`, as
+ * Whether a package is named by a complete address, or by a path that leaves the repository with `..`, as
  * `createrepo_c --baseurl` and `--location-prefix` write them.
  */
 export function isElsewhere(path: string): boolean {
@@ -40,9 +40,9 @@ export function isElsewhere(path: string): boolean {
 }
 
 /**
- * The address of such a package. Only its scheme is checked here: which hosts may be asked is the rule of the client.
+ * The address of such a package. Only its scheme is checked here: the client decides which hosts it may contact.
  * @param base of the repository
- * @throws Problem('upstream_error') for what names no file, holds control characters or hides its dots
+ * @throws Problem('upstream_error') for a path that names no file, contains control characters or hides its dots
  */
 export function urlElsewhere(base: string, path: string): string {
   const whole = /^https?:\/\//i.test(path)
@@ -57,13 +57,13 @@ export function urlElsewhere(base: string, path: string): string {
 
 /**
  * The address of a path below a base that ends in `/`.
- * @param isEncoded what the index already encoded stays as it is (rpm); otherwise a `%` is part of the name, as for apt
+ * @param isEncoded true: text that the index already encoded stays as it is (rpm); false: a `%` is part of the name, as in apt
  * @throws Problem('upstream_error') as `checkPath`
  */
 export function urlBelow(base: string, path: string, isEncoded = false): string {
   checkPath(path, base)
   const url = new URL(base)
-  // A query belongs to the address that was configured, such as a token.
+  // A query, such as a token, belongs to the configured address.
   url.pathname = `${url.pathname.replace(/\/?$/, '/')}${path
     .split('/')
     .map((segment) => encoded(segment, isEncoded))

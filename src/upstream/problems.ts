@@ -4,7 +4,7 @@ import { refused } from '../formats/catalog.ts'
 import { isStorageFull } from '../kernel/files.ts'
 import { HttpError } from '../kernel/http-client.ts'
 
-/** Content that does not have the listed size or digest. */
+/** For content without the listed size or digest. */
 export function mismatch(sentence: string): Problem {
   return new Problem('checksum_mismatch', sentence)
 }

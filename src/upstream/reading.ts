@@ -1,4 +1,4 @@
-// Everything of an upstream that is parsed or verified, in readers: this process passes on what they found.
+// Parses and verifies everything of an upstream in readers: this process only passes on the results.
 import { resolve } from 'node:path'
 import { isProblem } from '../domain/problem.ts'
 import {
@@ -19,10 +19,10 @@ import { isCatalogBatch, type CatalogBatch, type PackagesArgument } from './jobs
 import type { MirrorsArgument } from './jobs/small.ts'
 
 export interface Reading {
-  /** of the paths of its packages */
+  /** rules for the paths of its packages */
   readonly rules: PathRules
   /**
-   * @param fetch gets what the description is made of
+   * @param fetch fetches the parts of the description
    * @throws Problem('upstream_error')
    */
   describe(
@@ -32,7 +32,7 @@ export interface Reading {
   ): Promise<RepositoryDescription | 'unchanged'>
   /**
    * @param known digests of runs that need not be read
-   * @param base from which paths of packages outside the repository lead; null where nothing may be read there
+   * @param base base of paths that lead to packages outside the repository; null where nothing may be read there
    * @throws Problem('upstream_error')
    */
   packages(
@@ -47,12 +47,12 @@ export interface Reading {
   packageDigest(path: string): Promise<string | null>
 }
 
-/** A description of 512 KB is verified and read in 100 ms. */
+/** Verifying and reading a description of 512 KB takes 100 ms. */
 const DESCRIBE_MS = 60_000
-/** apt asks for three things: InRelease, then Release and its signature. */
+/** apt requests three parts: InRelease, then Release and its signature. */
 const MOST_NEEDS = 8
 
-/** Readers of short jobs, and those of indexes: reading one takes as long as its packages take to be stored. */
+/** Readers for short jobs, and readers for indexes: reading an index takes as long as storing its packages. */
 export interface UpstreamReaders {
   quick: ReaderPool
   slow: ReaderPool
@@ -102,7 +102,7 @@ export function createReading({ quick, slow }: UpstreamReaders, type: string): R
   }
 }
 
-/** What ends a reader is a refusal of the source. */
+/** If the work ends the reader, the source is refused. */
 export async function withinLimits<T>(reason: RefusalReason, what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,4 +1,4 @@
-// The files of a repository that are read before all others: fetched only when they changed since the last check.
+// The files of a repository that are read first: fetched only when they changed since the last check.
 import { randomUUID } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,15 +12,15 @@ import type { Transport } from './transport.ts'
 type Wait = (ms: number) => Promise<void>
 
 export interface Roots {
-  /** What the description needs. */
+  /** Fetches a part that the description needs. */
   get(need: Need): Promise<Fetched>
-  /** of the files fetched or found unchanged */
+  /** state of the files that were fetched or found unchanged */
   seen(): SeenState['files']
-  /** on the disk */
+  /** their paths on the disk */
   paths(): string[]
 }
 
-/** Of an APKINDEX; what readers ask for is less. */
+/** For an APKINDEX; readers request less for other files. */
 const MOST_BYTES = 64 * 1024 ** 2
 
 /** A new name for a file that is being fetched. */
@@ -28,7 +28,7 @@ export function stagingPath(directory: string): string {
   return join(directory, `upstream-${randomUUID()}`)
 }
 
-/** @param known what the last check saw */
+/** @param known the state of the last check */
 export function createRoots(transport: Transport, known: SeenState['files'], directory: string, wait: Wait): Roots {
   const seen: Record<string, SeenState['files'][string]> = {}
   const staged: string[] = []
@@ -57,7 +57,7 @@ export function createRoots(transport: Transport, known: SeenState['files'], dir
     const found: ('unchanged' | StagedFile | null)[] = []
     for (const path of paths) found.push(await fetchOne(path, mostBytes, known[path]))
     if (found.length > 0 && found.every((one) => one === 'unchanged')) return 'unchanged'
-    // Some changed, so those that did not are needed as well.
+    // Some files changed, so the unchanged ones are needed as well.
     const all: (StagedFile | null)[] = []
     for (const [index, path] of paths.entries()) {
       const one = found[index] ?? null
@@ -90,7 +90,7 @@ const rethrow = (error: unknown): never => {
   throw error
 }
 
-/** What the upstream does wrong is no matter. */
+/** Ignores faults of the upstream. */
 const unlessTheirs = (error: unknown): null => (isProblem(error, 'upstream_error') ? null : rethrow(error))
 
 /** A small file as bytes; null when it is missing. */

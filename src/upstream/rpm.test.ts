@@ -350,7 +350,7 @@ describe('an rpm repository', () => {
     ])('%s fetches it there and verifies its digest', async (_, attributes, path) => {
       await publish({ primary: elsewhere(attributes()) })
       server.files['pool/hello.rpm'] = 'content'
-      // The repository itself lies deeper.
+      // The repository itself is in a subdirectory.
       const files = Object.entries(server.files).map(([name, bytes]) => [
         name.startsWith('repodata') ? `a/b/${name}` : name,
         bytes,

@@ -1,4 +1,4 @@
-// A repository of others, and what reading one needs.
+// A repository of others, and what is needed to read it.
 import { createHash } from 'node:crypto'
 import { READER_REVISION, type RepositoryIndex, type SourceKey } from '../formats/catalog.ts'
 import type { PackageFormat } from '../formats/format.ts'
@@ -8,17 +8,17 @@ import type { UpstreamReaders } from './reading.ts'
 import type { Validator } from './transport.ts'
 
 export interface UpstreamSource {
-  /** the word of REPO_FORMAT that reads it: `apt`, `rpm` or `apk` */
+  /** the name in REPO_FORMAT of the format that reads it: `apt`, `rpm` or `apk` */
   type: string
   /** http(s) address of the repository, of its metalink or of its mirror list; or `file:` and a directory of this machine */
   url: string
-  /** what `url` is the address of; left out: the repository itself */
+  /** what `url` leads to; by default the repository itself */
   mirrors?: 'metalink' | 'mirrorlist'
   /** apt: the suite, such as `bookworm` or `bookworm-updates`; one that ends in `/` is a directory with a flat repository */
   suite?: string | null
   /** apt */
   components?: readonly string[]
-  /** as the format names them; rpm: not used, the address is of one architecture */
+  /** in the format's names; rpm: not used, because the address is of one architecture */
   architectures?: readonly string[]
   /** With a key, everything must be signed by it. */
   keys: readonly SourceKey[]
@@ -35,26 +35,26 @@ export interface UpstreamDeps {
   stagingDirectory: string
   /** roots of `file:` sources */
   importDirectories: readonly string[]
-  /** @throws Problem('storage_full') when the staging directory has no room for so many bytes; left out: it always has */
+  /** @throws Problem('storage_full') when the staging directory has no room for so many bytes; by default it has */
   requireRoom?(bytes: number): Promise<void>
   /** waits between two tries, in milliseconds; rejects with the signal's reason */
   wait(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** What a check needs to know of the one before: plain JSON, to be stored beside the packages. */
+/** What a check needs to know about the previous one: plain JSON, to be stored beside the packages. */
 export interface SeenState {
-  /** of the repository: its dates only grow */
+  /** identifies the repository, whose dates only grow */
   origin: string
-  /** of everything in the source: another one reads everything again */
+  /** identifies everything in the source: if it changes, everything is read again */
   scope: string
   /** ISO 8601 */
   date: string | null
   validUntil: string | null
   /** by path */
   files: Readonly<Record<string, Validator & { sha256: string }>>
-  /** whether the packages that are stored came with a signed description; it must be signed from then on */
+  /** whether the stored packages came with a signed description; from then on it must be signed */
   signed?: boolean
-  /** of the names and digests of all indexes; left out by builds that did not know it */
+  /** digest of the names and digests of all indexes; older builds left it out */
   indexes?: string
 }
 
@@ -74,7 +74,7 @@ export function scopeOf(source: UpstreamSource): string {
   ])
 }
 
-/** Changes when the content of any index does: upstreams date and sign the same indexes again. */
+/** Changes only with the content of an index: upstreams also date and sign unchanged indexes again. */
 export function indexesDigest(indexes: readonly RepositoryIndex[]): string {
   return digest(indexes.map(({ name, arch, from }) => [name, arch, from.map((form) => form.digest)]))
 }

@@ -20,7 +20,7 @@ const WANTED = {
   digest: { algorithm: 'sha256' as const, hex: sha256(CONTENT) },
 }
 
-/** Gives a few bytes in each answer, then fails. */
+/** Sends a few bytes in each answer, then fails. */
 function interrupting(bytes: number, failure: () => Error): Transport & { opened: number[] } {
   const opened: number[] = []
   return {

@@ -1,4 +1,4 @@
-// Fetches one file to the disk: hashed on the way, continued after an interruption, and kept only when it is what was listed.
+// Fetches one file to the disk: hashed on the way, continued after an interruption, and kept only if it matches its listing.
 import { createHash, type Hash } from 'node:crypto'
 import { ftruncate, writeSync, write } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -16,7 +16,7 @@ export interface Wanted {
   path: string
   /** the exact size, where it is listed */
   sizeBytes: number | null
-  /** more is refused while it arrives */
+  /** a larger file is refused while it arrives */
   mostBytes: number
   digest: FileDigest | null
   known?: Validator
@@ -29,25 +29,25 @@ export interface Fetched extends StagedFile {
 
 const writeLater = promisify(write)
 const truncateLater = promisify(ftruncate)
-/** Smaller files on a local disk are written synchronously, into the page cache: a round trip to the thread pool takes longer. */
+/** Smaller files on a local disk are written synchronously, into the page cache: the thread pool takes longer. */
 const WRITTEN_NOW = 64 * 1024
 
-/** Waits between tries, half a minute together; an upstream that then still fails is reported. */
+/** Waits between tries, in total half a minute; if the upstream still fails then, it is reported. */
 const DELAYS_MS = [500, 1000, 2000, 4000, 8000, 15_000]
 const LONGEST_DELAY_MS = 30_000
 
 interface Opened {
   descriptor: number
-  /** bytes up to here are written synchronously */
+  /** up to this many bytes are written synchronously */
   writtenNow: number
 }
 
-/** What is on the disk so far. */
+/** The state of the file on the disk so far. */
 interface Part {
   bytes: number
   validator: Validator | null
   digests: DigestStream
-  /** of an algorithm that `digests` has not */
+  /** hash of an algorithm that `digests` does not have */
   listed: Hash | null
 }
 
@@ -55,7 +55,7 @@ interface Part {
  * @param to a new file; removed again when the transfer fails
  * @param wait resolves after a number of milliseconds
  * @throws Problem('upstream_error') when the upstream fails for longer than half a minute or sends too much,
- *   'checksum_mismatch' when the content is another than listed, 'forbidden_target', 'storage_full'
+ *   'checksum_mismatch' when the content differs from the listing, 'forbidden_target', 'storage_full'
  */
 export async function stage(
   transport: Transport,

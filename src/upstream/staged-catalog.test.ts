@@ -1,4 +1,4 @@
-// How much of a source is staged: bounded by constants and by the disk, whatever its signed description lists.
+// How much of a source is staged: limited by constants and by the disk, whatever its signed description lists.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { Problem } from '../domain/problem.ts'
 import {

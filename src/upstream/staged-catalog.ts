@@ -1,4 +1,4 @@
-// All indexes of one state of a repository on the disk, and the packages in them.
+// All indexes of one state of a repository on the disk, and their packages.
 import { rm } from 'node:fs/promises'
 import { refused, type RepositoryIndex, type StagedFile } from '../formats/catalog.ts'
 import type { CatalogBatch } from './jobs/packages.ts'
@@ -10,9 +10,9 @@ import type { Transport } from './transport.ts'
 
 export interface StagedCatalog {
   /**
-   * Can be read again. A package for all architectures comes once with each index that has it.
-   * @param known digests of runs whose packages the caller already has; left out: everything is read
-   * @throws Problem('upstream_error') when an index says something that is not to be trusted: nothing of it may be kept
+   * Can be read again. A package for all architectures appears once for each index that contains it.
+   * @param known digests of runs whose packages the caller already has; by default everything is read
+   * @throws Problem('upstream_error') when an index contains something that cannot be trusted: none of it may be kept
    */
   packages(known?: readonly string[]): AsyncGenerator<CatalogBatch, void, undefined>
   /** Removes the files. */
@@ -21,14 +21,14 @@ export interface StagedCatalog {
 
 type StagingDeps = Pick<UpstreamDeps, 'stagingDirectory' | 'wait' | 'requireRoom'>
 
-/** As it is fetched. The largest of Debian and Fedora have 10 to 30 MB; plain ones of Ubuntu 90 MB. */
+/** Limit of an index as it is fetched. The largest of Debian and Fedora have 10 to 30 MB; plain ones of Ubuntu 90 MB. */
 const MOST_INDEX_BYTES = 512 * 1024 ** 2
-/** All indexes of a source. */
+/** Limit for all indexes of a source together. */
 const MOST_BYTES = 2 * 1024 ** 3
-/** Of an index that is larger than its repository says, while its digest is right. */
+/** Limit of an index that is larger than its repository states, although its digest is right. */
 const MOST_UNLISTED_BYTES = 32 * 1024 ** 2
 
-/** @throws Problem as upstream.ts lists them; nothing stays on the disk then */
+/** @throws Problem as listed in upstream.ts; nothing stays on the disk then */
 export async function stageIndexes(
   transport: Transport,
   reading: Reading,
@@ -59,7 +59,7 @@ export async function stageIndexes(
   }
 }
 
-/** The first form that the repository has: mirrors leave out some of those that are listed. */
+/** Stages the first form that the repository has: mirrors omit some of the listed forms. */
 async function stageOne(
   transport: Transport,
   { name, from }: RepositoryIndex,

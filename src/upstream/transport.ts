@@ -1,17 +1,17 @@
 // How the files of one repository are reached: over HTTP, or in a directory of this machine.
 
-/** What a later request is conditional on. */
+/** The condition of a later request. */
 export interface Validator {
   etag: string | null
   lastModified: string | null
 }
 
 export interface Ask {
-  /** more is refused */
+  /** a larger file is refused */
   mostBytes: number
-  /** `unchanged` is returned when the file is still the one this describes */
+  /** if the file still matches this, the result is `unchanged` */
   known?: Validator
-  /** continues a transfer; the answer may begin at 0 all the same */
+  /** continues a transfer; the answer may still begin at 0 */
   resume?: { at: number; validator: Validator }
 }
 
@@ -23,26 +23,26 @@ export interface Found {
 }
 
 export interface Transport {
-  /** names the place in sentences: a host, or a directory */
+  /** name of the place in sentences: a host, or a directory */
   readonly name: string
   /**
-   * @throws Problem, or `Interrupted` for what may succeed when it is tried again
+   * @throws Problem, or `Interrupted` for a failure that another try may not have
    */
   open(path: string, ask: Ask): Promise<Found | 'missing' | 'unchanged'>
   /** How packages outside the repository are reached (`isElsewhere`); absent where nothing may be read there. */
   readonly elsewhere?: {
-    /** the address from which their paths lead */
+    /** base address of their paths */
     readonly base: string
     /** @throws Problem('upstream_error') as `urlElsewhere` */
     at(path: string): Transport
   }
 }
 
-/** A failure that may pass: a busy server, a lost connection. `cause` is the Problem to report when it does not. */
+/** A temporary failure: a busy server, a lost connection. `cause` is the Problem to report when the tries are used up. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
   readonly retryAfterMs: number | null
-  /** how many of the tries it uses up: a server that does not answer costs minutes each time */
+  /** number of tries that it uses up: a server that does not answer costs minutes each time */
   readonly tries: number
   constructor(cause: unknown, retryAfterMs: number | null = null, tries = 1) {
     super('interrupted', { cause })

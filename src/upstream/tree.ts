@@ -1,4 +1,4 @@
-// A directory of this machine that is no repository: a tree of package files, found by their names.
+// A directory of this machine without a repository: a tree of package files, found by their names.
 import { realpath, stat } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { isProblem, Problem } from '../domain/problem.ts'
@@ -19,17 +19,17 @@ export interface TreeFile {
 export interface TreeBatch {
   /** at most 500 */
   files: TreeFile[]
-  /** Files left out: a name with control characters, a link that leads out of the import directory. */
+  /** Files that are left out: names with control characters, links that lead out of the import directory. */
   unreadable: UnreadableEntry[]
 }
 
 export interface PackageTree {
   /**
-   * All files whose names end like those of a package, in no order. Hidden directories are left out, and links to
+   * All files with the name suffix of a package, in no order. Hidden directories are left out, and links to
    * directories are not followed.
    */
   files(): AsyncGenerator<TreeBatch, void, undefined>
-  /** Copies a file. @throws Problem('checksum_mismatch') when its size changed since, 'upstream_error', 'storage_full' */
+  /** Copies a file. @throws Problem('checksum_mismatch') when its size has changed, 'upstream_error', 'storage_full' */
   fetchPackage(file: TreeFile, to: string): Promise<StagedFile>
 }
 

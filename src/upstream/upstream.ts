@@ -1,4 +1,4 @@
-// What this room offers: repositories of others, read and verified before anything in them is believed.
+// The interface of this room: repositories of others, read and verified before anything in them is trusted.
 //
 //   const upstream = await createUpstreams(deps).open(source)
 //   const checked = await upstream.check(previous)        one conditional request when nothing changed
@@ -14,8 +14,8 @@
 //
 //   await upstream.fetchPackage(entry, path)              size and digest verified
 //
-// Everything an upstream does wrong is a Problem: `upstream_error` with a `reason`, `checksum_mismatch` for content that is
-// not what was listed, `forbidden_target` for an address or directory that must not be read, `storage_full`.
+// Every fault of an upstream is a Problem: `upstream_error` with a `reason`, `checksum_mismatch` for content that
+// differs from its listing, `forbidden_target` for an address or directory that must not be read, `storage_full`.
 import { resolve } from 'node:path'
 import { refused, type CatalogEntry } from '../formats/catalog.ts'
 import { checkRepository, type Checked } from './check.ts'
@@ -32,8 +32,8 @@ export interface Upstream {
    */
   check(previous: SeenState | null): Promise<Checked>
   /**
-   * Fetches a package to a new file below the staging directory: readers may read nowhere else.
-   * @param entry as `packages()` returned it, also from an earlier snapshot
+   * Fetches a package to a new file below the staging directory, because readers may read nowhere else.
+   * @param entry from `packages()`, also of an earlier snapshot
    * @param to removed again when the transfer fails
    */
   fetchPackage(entry: Pick<CatalogEntry, 'path' | 'sizeBytes' | 'digest'>, to: string): Promise<FetchedPackage>
@@ -42,7 +42,7 @@ export interface Upstream {
 export interface Upstreams {
   /**
    * @throws Problem('forbidden_target') for a directory outside the import directories; 'upstream_error' for a type that
-   *   no format reads, and for a source without a key that may not be unsigned
+   *   no format reads, and for a source without a key where unsigned sources are not allowed
    * @param signal stops all transfers, which fail with its reason
    */
   open(source: UpstreamSource, signal?: AbortSignal): Promise<Upstream>

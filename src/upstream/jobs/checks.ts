@@ -1,4 +1,4 @@
-// Whether a reader answered what it was asked for: hostile bytes may have taken it over.
+// Checks that a reader's answer has the requested form, because hostile bytes may have taken the reader over.
 import type { FileDigest, MirrorList, RepositoryDescription, RepositoryIndex } from '../../formats/catalog.ts'
 import type { NotCarried } from '../../domain/not-carried.ts'
 import type { Described, Need } from './describe.ts'

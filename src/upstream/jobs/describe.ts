@@ -1,4 +1,4 @@
-// Verifies and reads the description of a repository, in a reader. What it needs is fetched by the process that asks.
+// Verifies and reads the description of a repository, in a reader. The process that asks fetches what the reader needs.
 import { readFile } from 'node:fs/promises'
 import type {
   RepositoryDescription,
@@ -10,7 +10,7 @@ import type {
 import { catalogOf } from './catalog-of.ts'
 import { createOpenpgpVerifier } from './openpgp.ts'
 
-/** What a description is made of, in the order in which its reader asks for it. */
+/** A part that a description is made of, in the order in which its reader requests them. */
 export type Need =
   | { kind: 'roots'; paths: readonly string[]; mostBytes: number }
   | { kind: 'small'; path: string; mostBytes: number; isOptional?: true }
@@ -19,19 +19,19 @@ export type Need =
 export type Fetched = { roots: 'unchanged' | (StagedFile | null)[] } | { small: string | null }
 
 export interface DescribeArgument {
-  /** of the source */
+  /** type of the source */
   type: string
   request: RepositoryRequest
   keys: readonly SourceKey[]
   mayBeUnsigned: boolean
   now: Date
-  /** what was asked for so far */
+  /** the parts requested so far */
   fetched: readonly Fetched[]
 }
 
 export type Described = { description: RepositoryDescription | 'unchanged' } | { need: Need }
 
-/** Ends the reading where something is missing. */
+/** Ends the reading when a part is missing. */
 class Missing extends Error {
   readonly need: Need
   constructor(need: Need) {
@@ -41,7 +41,7 @@ class Missing extends Error {
 }
 
 /**
- * Begins anew each time something was fetched: a reader in the hands of a slow upstream would be missed by others.
+ * Begins again each time something was fetched, so that a slow upstream does not occupy a reader that others need.
  * @throws Problem('upstream_error')
  */
 export async function describe({ type, request, fetched, ...source }: DescribeArgument): Promise<Described> {
@@ -87,7 +87,7 @@ function createIo(
   }
 }
 
-/** The text between the headers and the signature of a clear-signed document that is not verified (RFC 9580, section 7). */
+/** The text between the headers and the signature of an unverified clear-signed document (RFC 9580, section 7). */
 function withoutSignature(document: Uint8Array): string {
   const text = Buffer.from(document).toString('utf8').replaceAll('\r\n', '\n')
   const begin = text.startsWith('-----BEGIN PGP SIGNED MESSAGE-----\n') ? text.indexOf('\n\n') + 2 : 0

@@ -1,4 +1,4 @@
-// Inside a reader: what is read of upstreams.
+// Jobs inside a reader that read data of upstreams.
 import type { Handlers } from '../../formats/readers/serve.ts'
 import { handlerOf } from '../../formats/readers/session.ts'
 

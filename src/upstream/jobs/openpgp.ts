@@ -1,8 +1,8 @@
-// Verifies what an upstream signed with OpenPGP, against the keys of its source.
+// Verifies OpenPGP signatures of an upstream against the keys of its source.
 import * as openpgp from 'openpgp'
 import { refused } from '../../formats/catalog.ts'
 
-/** Clocks of upstreams may run ahead. */
+/** Clocks of upstreams may be ahead. */
 const SKEW_MS = 5 * 60_000
 
 /** Debian's InRelease has 1,500. */
@@ -13,11 +13,11 @@ const MOST_SIGNATURES = 16
 const ARMORED_KEYS = /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?-----END PGP PUBLIC KEY BLOCK-----/g
 
 /**
- * As in apt, one good signature is enough, and one that a known key made over other bytes is too much. Signatures by
+ * As in apt, one good signature is enough, but one of a known key over other bytes refuses the document. Signatures by
  * keys that are expired or revoked now do not count.
  */
 export interface OpenpgpVerifier {
-  /** @returns the signed text alone, and the fingerprints of the keys that signed it @throws Problem('upstream_error') */
+  /** @returns only the signed text, and the fingerprints of the keys that signed it @throws Problem('upstream_error') */
   cleartext(document: Uint8Array, name: string): Promise<{ text: string; signedBy: string[] }>
   /** @param signature armored or binary @returns the fingerprints @throws Problem('upstream_error') */
   detached(content: Uint8Array, signature: Uint8Array, name: string): Promise<string[]>
@@ -97,14 +97,14 @@ export function createOpenpgpVerifier(armored: readonly string[], now: Date): Op
   }
 }
 
-/** OpenPGP.js reads a text line by line: 900,000 empty ones held the event loop for 1.7 s. */
+/** OpenPGP.js reads a text line by line: 900,000 empty lines blocked the event loop for 1.7 s. */
 function checkLines(text: string, name: string): void {
   let lines = 0
   for (let at = text.indexOf('\n'); at !== -1 && lines <= MOST_LINES; at = text.indexOf('\n', at + 1)) lines++
   if (lines > MOST_LINES) throw refused('too_large', `${name} has more than ${MOST_LINES} lines`)
 }
 
-/** Each one costs a digest of the whole text: 1,000 took 1.7 s. */
+/** Each signature costs a digest of the whole text: 1,000 took 1.7 s. */
 function checkCount(count: number, name: string): void {
   if (count > MOST_SIGNATURES)
     throw refused('signature', `${name} has ${count} signatures; at most ${MOST_SIGNATURES} are read`)

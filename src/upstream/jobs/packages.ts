@@ -1,4 +1,4 @@
-// Reads the packages of a staged index, in a reader, and sends them as lines of JSON: nobody need parse them again.
+// Reads the packages of a staged index, in a reader, and sends them as lines of JSON, which nobody has to parse again.
 import {
   refused,
   type CatalogEntry,
@@ -17,19 +17,19 @@ export interface PackagesArgument {
   type: string
   file: StagedFile
   index: RepositoryIndex
-  /** digests of runs whose packages the caller has */
+  /** digests of runs whose packages the caller already has */
   known: readonly string[]
-  /** from which paths of packages outside the repository lead; null where nothing may be read there */
+  /** base of paths that lead to packages outside the repository; null where nothing may be read there */
   base: string | null
 }
 
-/** A run of records that follow one another in an index. Where it ends depends on its records alone. */
+/** A run of successive records in an index. Where it ends depends only on its records. */
 export interface CatalogRun {
-  /** of its records, and of the revision of the readers */
+  /** digest of its records and of the revision of the readers */
   digest: string
-  /** how many records it has */
+  /** number of its records */
   size: number
-  /** of its packages, in order; null for a run that is known: it was not read */
+  /** fingerprints of its packages, in order; null for a known run, which was not read */
   fingerprints: string[] | null
 }
 
@@ -37,11 +37,11 @@ export interface CatalogRun {
 export type CatalogLine = CatalogEntry & { /** digest of the record */ fingerprint: string }
 
 export interface CatalogBatch {
-  /** runs of which everything was sent, with this batch or before */
+  /** runs that are sent completely, with this batch or earlier ones */
   runs: CatalogRun[]
-  /** packages of runs that are not known: JSON of CatalogLines, a comma between two */
+  /** packages of unknown runs: JSON of CatalogLines, separated by commas */
   lines: Uint8Array
-  /** Entries left out, because this service would refuse such packages. */
+  /** Entries that are left out because this service would refuse the packages. */
   unreadable: UnreadableEntry[]
 }
 
@@ -62,16 +62,16 @@ function isUnreadable(entry: unknown): boolean {
   return typeof unreadable === 'string' && (name === null || typeof name === 'string')
 }
 
-/** An index of small, broken entries costs much to read for its size; the indexes of distributions have none. */
+/** Reading an index of small, broken entries costs much for its size; the indexes of distributions have none. */
 const MOST_UNREADABLE = 10_000
-/** What the database takes in one statement. */
+/** Most lines for one statement of the database. */
 const BATCH_LINES = 500
 /** An entry of 500 bytes becomes 1 KiB of JSON. */
 const BATCH_CHARACTERS = 1024 * 1024
-/** Records of runs that are known cost little, and people see how far the reading is. */
+/** Records of known runs cost little; a batch after this many shows people the progress. */
 const BATCH_RECORDS = 4096
 
-/** @throws Problem('upstream_error') when the index says something that is not to be trusted */
+/** @throws Problem('upstream_error') when the index contains something that cannot be trusted */
 export async function packages(argument: PackagesArgument, { send }: JobSession): Promise<void> {
   const { type, file, index } = argument
   const isKnown = new Set(argument.known)
@@ -117,9 +117,9 @@ export async function packages(argument: PackagesArgument, { send }: JobSession)
 }
 
 /**
- * Leaves out a package whose file nobody may fetch, where clients of the format fetch from elsewhere too (rpm): the others are
- * none the worse for it. What lies elsewhere is verified by its digest like all packages.
- * @throws Problem('upstream_error') with other formats, whose clients follow no such path
+ * Leaves out a package whose file cannot be fetched, in formats whose clients also fetch from elsewhere (rpm): the other packages
+ * stay. A file elsewhere is verified by its digest like all packages.
+ * @throws Problem('upstream_error') in other formats, whose clients do not follow the path
  */
 function located(item: CatalogItem, { type, index, base }: PackagesArgument): CatalogItem {
   if ('unreadable' in item) return item

@@ -1,5 +1,5 @@
-// Cuts the records of an index into runs, so that a sync need not read the packages that it has: one package more or less
-// changes one or two runs.
+// Cuts the records of an index into runs, so that a sync need not read packages that it already has: one package more or
+// less changes one or two runs.
 import { createHash } from 'node:crypto'
 import { READER_REVISION, type CatalogRecord } from '../../formats/catalog.ts'
 
@@ -8,7 +8,7 @@ export interface RecordRun {
   records: { record: CatalogRecord; fingerprint: string }[]
 }
 
-/** A record of 64 ends a run. */
+/** On average one record in 64 ends a run. */
 const USUAL_RECORDS = 64
 const MOST_RECORDS = 256
 const MOST_BYTES = 1024 * 1024

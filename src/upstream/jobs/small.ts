@@ -1,4 +1,4 @@
-// Small readings of what upstreams offer, in a reader.
+// Small jobs that read data of upstreams, in a reader.
 import { refused, type MirrorList } from '../../formats/catalog.ts'
 import { catalogOf } from './catalog-of.ts'
 
@@ -15,7 +15,7 @@ export async function mirrors({ type, kind, document }: MirrorsArgument): Promis
   return readMirrors(kind, Buffer.from(document).toString('utf8'))
 }
 
-/** @returns null where the format's digests are all over the whole file @throws Problem('invalid_package') */
+/** @returns null where all digests of the format are over the whole file @throws Problem('invalid_package') */
 export async function packageDigest({ type, path }: { type: string; path: string }): Promise<string | null> {
   return (await catalogOf(type).packageDigest?.(path)) ?? null
 }

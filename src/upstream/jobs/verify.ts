@@ -1,4 +1,4 @@
-// Verifies what somebody signed with OpenPGP, in a reader: openpgp.js works synchronously, up to 100 ms for one description.
+// Verifies OpenPGP signatures in a reader, because openpgp.js works synchronously: up to 100 ms for one description.
 import { createOpenpgpVerifier } from './openpgp.ts'
 
 export interface VerifyArgument {
