@@ -8,7 +8,7 @@ import { createProcessLog } from './kernel/log.ts'
 import { StartError, startFailure } from './kernel/start-error.ts'
 import { watchUncaught } from './kernel/uncaught.ts'
 
-/** Instead of 4. They wait and compute nothing. https://docs.libuv.org/en/v1.x/threadpool.html */
+/** Instead of 4: these threads only wait. https://docs.libuv.org/en/v1.x/threadpool.html */
 const THREADS_WHEN_REMOTE = 64
 
 const ROLES = new Set(['service', 'serve', 'api', 'listener'])
@@ -21,7 +21,7 @@ const ROLES = new Set(['service', 'serve', 'api', 'listener'])
  */
 async function main(): Promise<number> {
   requireNode()
-  // Passwords, keys and packages on hold are nobody else's business; the published trees are opened explicitly.
+  // Other users must not read passwords, keys and held packages; the published trees are opened explicitly.
   process.umask(0o077)
   const [role = 'service', ...ports] = process.argv.slice(2)
   const isChild = role === 'api' || role === 'listener'
@@ -30,12 +30,12 @@ async function main(): Promise<number> {
   const service = isService ? readEnv(process.env) : null
   const { env, warnings } = service ?? readListenerEnv(process.env)
   const remote = lookForRemote([env.reposDir, env.accessLogDir])
-  // Before anything uses the pool. Each operation on a remote file system that has stalled keeps a thread.
+  // Before anything uses the pool. Each stalled operation on a remote file system occupies a thread.
   if (remote.length > 0) process.env['UV_THREADPOOL_SIZE'] ??= String(THREADS_WHEN_REMOTE)
   const isParent = !isChild && env.serveProcesses > 1
   const file = logFileOf(env)
   const log = createProcessLog(env.logLevel, isParent ? 'parent' : isService ? 'service' : 'listener', file)
-  // Also when the process ends by an error; a killed one loses the lines of half a second.
+  // Also when an error ends the process; a killed process loses the lines of half a second.
   process.on('exit', () => file?.flushNow())
   const uncaught = watchUncaught({ log })
   if (!isChild) for (const warning of warnings) log.warn(warning)
@@ -57,7 +57,7 @@ async function main(): Promise<number> {
   return uncaught.exitCode(await runService({ env: service.env, log, uncaught, servedAt }))
 }
 
-/** Everything that starts the built code otherwise brings the pinned Node (bin/runtime.mjs, deploy/package). */
+/** All other ways to start the built code bring the pinned Node (bin/runtime.mjs, deploy/package). */
 function requireNode(): void {
   const { config } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     config: { oldestNodeMajor: string }
@@ -71,7 +71,7 @@ function logFileOf({ logFiles, logFileMb, logFileDays, accessLogDir }: ListenerE
   return createLogFile({
     ...{ directory: accessLogDir, clock, mostFiles: logFiles, mostDays: logFileDays },
     mostBytes: logFileMb * 1024 * 1024,
-    // It cannot be logged in the log that fails.
+    // The failing log cannot contain this message.
     onFailure: (error) => process.stderr.write(`the log file cannot be written: ${String(error)}\n`),
   })
 }

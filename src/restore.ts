@@ -27,7 +27,7 @@ export async function restore(
     await loadDump(dump, database, rows ? { rows } : {}).finally(() => dump.close())
   }
   const checkDatabase = async () => {
-    // Nothing is left behind when the archive is refused: a directory that is not there yet is not made.
+    // A refused archive leaves nothing behind: a directory that does not exist yet is not created.
     const directory = databaseUrl.startsWith('pglite://') ? directoryOf(databaseUrl) : ''
     if (directory === null || (directory !== '' && !(await exists(join(directory, 'PG_VERSION'))))) return
     const database = await openDatabase(databaseUrl)

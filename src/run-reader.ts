@@ -6,5 +6,5 @@ import { reviewJobs } from './review/component-reading/jobs.ts'
 import { serveRequests } from './formats/readers/serve.ts'
 import { upstreamJobs } from './upstream/jobs/jobs.ts'
 
-// One table for each room that has jobs.
+// One table for each room with jobs.
 serveRequests([packageJobs, upstreamJobs, gateJobs, publishJobs, reviewJobs])

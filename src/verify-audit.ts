@@ -21,7 +21,7 @@ interface Output {
   complain(line: string): void
 }
 
-/** @returns the exit code: 0 when everything holds, 1 when something was changed or is missing, 2 when it cannot be verified */
+/** @returns the exit code: 0 when everything is intact, 1 when something was changed or is missing, 2 when nobody can tell */
 export async function verifyAudit(
   args: string[],
   env: Record<string, string | undefined>,
@@ -94,7 +94,7 @@ function argumentsOf(args: string[]): { target: string; repos: string | undefine
   }
 }
 
-/** What the database knows of the files; null without one that can be read, such as the embedded one of a service that runs. */
+/** What the database knows about the files; null if no database can be read, such as the embedded one of a running service. */
 async function openKnown(
   url: string | undefined,
   complain: Output['complain'],
