@@ -13,10 +13,10 @@ import { router } from './routes.tsx'
 import { cssVariables, theme } from './theme.ts'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
-// Mantine's own styles take it from the provider; those of react-remove-scroll (dialogs, palette) from here.
+// Mantine's own styles get the nonce from the provider; the styles of react-remove-scroll (dialogs, palette) get it here.
 setNonce(nonce)
 
-// A file of an older build is gone after an update: load the page again, once.
+// After an update, files of the older build are gone: loads the page again, once.
 addEventListener('vite:preloadError', (event) => {
   if (sessionStorage.getItem('reloaded')) return
   sessionStorage.setItem('reloaded', '1')
@@ -29,7 +29,7 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // What the server refused it refuses again; only a lost connection is worth another try.
+      // A refusal by the server is final; only a lost connection is worth another try.
       retry: (failures, error) => failures < 2 && !(error instanceof ApiError),
     },
   },

@@ -1,4 +1,4 @@
-// Every page: its path, who may see it, what its URL may hold, and the file that shows it. Navigation and palette follow from this.
+// Every page: its path, its access, the keys of its URL, and its file. Navigation and palette follow from this.
 import {
   createRootRoute,
   createRoute,

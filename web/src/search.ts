@@ -1,13 +1,13 @@
-// What the URL of a page may hold after the question mark. Unknown and invalid values are dropped, defaults are left out.
+// The allowed search part of a page's URL. Unknown and invalid values are dropped, defaults are omitted.
 export type SearchValue<T> = (raw: unknown) => T | undefined
 
-/** Free text; empty text is none. */
+/** Free text; empty text counts as none. */
 export const text: SearchValue<string> = (raw) => {
   const value = typeof raw === 'number' || typeof raw === 'boolean' ? String(raw) : raw
   return typeof value === 'string' && value.trim() !== '' && value.length <= 300 ? value : undefined
 }
 
-/** A whole number from `from` up; `from` itself is the default and left out. */
+/** A whole number not below `from`, which is the default and omitted. */
 export const number =
   (from: number): SearchValue<number> =>
   (raw) => {
@@ -20,7 +20,7 @@ export const oneOf =
   (raw) =>
     values.find((value) => value === raw)
 
-/** Rows on a page of a list: 50, or as many as the URL says. */
+/** Rows on a page of a list: 50, or the number in the URL. */
 export const PAGE_SIZES = [50, 100, 200] as const
 export const pageSize: SearchValue<100 | 200> = (raw) => ([100, 200] as const).find((size) => size === Number(raw))
 

@@ -1,4 +1,4 @@
-// The one place for colours and sizes. Contrast was measured with axe in both schemes: shade 8 and the dimmed colours below pass 4.5:1.
+// All colours and sizes. Contrast was measured with axe in both schemes: shade 8 and the dimmed colours below pass 4.5:1.
 import { createTheme, type CSSVariablesResolver } from '@mantine/core'
 
 export const theme = createTheme({

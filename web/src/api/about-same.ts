@@ -1,11 +1,11 @@
-// Whether two questions are about the same thing, and differ in page, filter or order only. Pure.
+// Whether two questions are about the same thing, and differ only in page, filter or order. Pure.
 
 interface Question {
   params?: Record<string, unknown>
   query?: Record<string, unknown>
 }
 
-/** Of a list below one thing (the files of a package), these say which one. In other lists they are filters. */
+/** In a list below one thing (the files of a package), these identify the thing. In other lists they are filters. */
 const NAMING = ['version', 'distribution', 'arch', 'format']
 
 export function isAboutSame(one: unknown, other: unknown): boolean {

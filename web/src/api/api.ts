@@ -8,7 +8,7 @@ import { isAboutSame } from './about-same.ts'
 export type { Endpoint, AnswerOf }
 export type Answered<E extends Endpoint> = AnswerOf<E>
 
-/** Where the console is, which a proxy may show below a path. */
+/** The address of the console; a proxy may show it below a path. */
 export const base = new URL('.', document.baseURI).href
 
 export const client = createClient({
@@ -26,17 +26,17 @@ export function valueOf<T>(result: Result<T>): T {
   return result.data
 }
 
-/** One call; for changes. @throws ApiError */
+/** One call that changes something. @throws ApiError */
 export async function call<E extends Endpoint>(endpoint: E, ...[given]: Arguments<E>): Promise<AnswerOf<E>> {
   return valueOf(await client.call(endpoint, given as never))
 }
 
-/** One change of a document that must be in this state; see `etag` of its answer. @throws ApiError `changed_meanwhile` */
+/** Changes a document only if it is in this state; see `etag` of its answer. @throws ApiError `changed_meanwhile` */
 export async function change<E extends Endpoint>(endpoint: E, state: string, given: Given<E>): Promise<AnswerOf<E>> {
   return valueOf(await client.call(endpoint, { ...given, headers: { 'if-match': `"${state}"` } } as never))
 }
 
-/** A query for reading. Its key begins with the endpoint, which is what events make stale. */
+/** A query for reading. Its key begins with the endpoint, which events mark as stale. */
 export function read<E extends Endpoint>(endpoint: E, ...[given]: Arguments<E>) {
   return queryOptions({
     queryKey: [endpoint, given ?? {}] as const,
@@ -45,8 +45,8 @@ export function read<E extends Endpoint>(endpoint: E, ...[given]: Arguments<E>) 
 }
 
 /**
- * A query for a list with pages or filters: the rows of before stay until the new ones are there. Not for what is about one
- * thing: those of another package would be shown under the name of this one.
+ * A query for a list with pages or filters: the previous rows stay until the new ones have arrived. Not for a list about one
+ * thing: rows of another package would be shown under its name.
  */
 export function readList<E extends Endpoint>(endpoint: E, ...given: Arguments<E>) {
   const options = read(endpoint, ...given)
@@ -57,7 +57,7 @@ export function readList<E extends Endpoint>(endpoint: E, ...given: Arguments<E>
   }
 }
 
-/** The address of an endpoint that a plain link downloads from; the cookie goes with it. */
+/** The address of an endpoint for a plain download link; the browser sends the cookie with it. */
 export function linkTo(
   endpoint: Endpoint,
   { params, query }: { params?: Record<string, string>; query?: Record<string, string | undefined> } = {},

@@ -1,10 +1,10 @@
-// What happens, while it happens. One tab holds the stream for all tabs of this browser, because HTTP/1.1 gives a page six connections;
-// the others hear of it by BroadcastChannel. An event makes queries stale, never rows move by themselves.
+// Live events. One tab holds the stream for all tabs of this browser, because HTTP/1.1 gives a page six connections;
+// the others receive events by BroadcastChannel. An event marks queries as stale; rows never move by themselves.
 import { useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { client, read, type Endpoint } from './api.ts'
 
-/** Which queries each event makes stale. */
+/** The queries that each event marks as stale. */
 const STALE: Record<string, readonly Endpoint[]> = {
   snapshot: ['GET /dashboard/summary'],
   package: [
@@ -36,14 +36,14 @@ const STALE: Record<string, readonly Endpoint[]> = {
   ],
 }
 
-/** Lists whose rows must not move under the cursor: they say that there is news instead. */
+/** Lists whose rows must not move under the cursor: they only announce that there is news. */
 const ANNOUNCED: ReadonlySet<string> = new Set<Endpoint>(['GET /security/review-queue', 'GET /artifacts'])
 
 const POLL_MS = 30_000
 const FAILURES_BEFORE_POLLING = 3
 
 type Connection = 'live' | 'polling'
-/** What the tab with the stream tells the others. */
+/** A message of the tab with the stream to the others. */
 interface Told {
   event?: string
   data?: unknown
@@ -62,7 +62,7 @@ const subscribe = (watcher: () => void) => {
   return () => watchers.delete(watcher)
 }
 
-/** Whether events arrive, or the numbers are read again at intervals. */
+/** Whether events arrive, or numbers are polled instead. */
 export const useConnection = () => useSyncExternalStore(subscribe, () => connection)
 
 /** How many events concerned this list since it was last read. */
@@ -75,14 +75,14 @@ export function clearNews(endpoint: Endpoint): void {
 
 function take(queries: QueryClient, event: string, data: unknown): void {
   if (event === 'snapshot' && data !== undefined) {
-    // It has the counts only.
+    // The event has only the counts.
     const { queryKey } = read('GET /dashboard/summary')
     queries.setQueryData(queryKey, (now) => now && { ...now, ...data })
     return
   }
   for (const endpoint of STALE[event] ?? []) {
     if (ANNOUNCED.has(endpoint) && event !== 'snapshot') {
-      // Only when somebody looks at the list; otherwise it is read when it is opened.
+      // Only when somebody is looking at the list; otherwise it is read when it is opened.
       if (queries.isFetching({ queryKey: [endpoint] }) === 0) news.set(endpoint, (news.get(endpoint) ?? 0) + 1)
       void queries.invalidateQueries({ queryKey: [endpoint], refetchType: 'none' })
     } else void queries.invalidateQueries({ queryKey: [endpoint] })

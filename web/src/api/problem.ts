@@ -1,4 +1,4 @@
-// An error of the API, as it is thrown to pages.
+// An error of the API, in the form that is thrown to pages.
 import type { Problem } from '../../../client/src/index.ts'
 
 export class ApiError extends Error {

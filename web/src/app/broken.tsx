@@ -1,4 +1,4 @@
-// A page that failed to show: the rest of the console goes on.
+// Replaces a page that failed to render: the rest of the console still works.
 import type { ErrorComponentProps } from '@tanstack/react-router'
 import { Failure } from '../parts/answer.tsx'
 import { Page } from '../parts/page.tsx'

@@ -4,7 +4,7 @@ import { spotlight } from '@mantine/spotlight'
 import { isTyping, keysAreOn } from '../parts/keys.ts'
 import { useNavigation } from './navigation.ts'
 
-/** A second key that comes later is a key of its own. */
+/** A second key after this time counts as a first one. */
 const SEQUENCE_MS = 1_500
 
 /** `g` and a letter opens a page, `/` the search. */
@@ -14,7 +14,7 @@ export function useGoKeys(): void {
   useEffect(() => {
     let since = 0
     const onKey = (event: KeyboardEvent) => {
-      // With Ctrl it is no single key: it works in fields, and when those are switched off.
+      // With Ctrl it is no single key: it works in fields, and when single keys are switched off.
       if (event.key === 'k' && (event.ctrlKey || event.metaKey)) {
         event.preventDefault()
         spotlight.open()

@@ -1,4 +1,4 @@
-// What the frame knows of each page. The pages themselves are declared in routes.tsx.
+// The facts about each page that the frame uses. routes.tsx declares the pages themselves.
 import { useRouter, type AnyRoute } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import type { Access } from '../../../src/domain/roles.ts'

@@ -1,4 +1,4 @@
-// Everything by name: pages, packages, CVE ids, and what can be done with what is open.
+// Finds everything by name: pages, packages, CVE ids, and actions on what is open.
 import { Spotlight, spotlight, type SpotlightActionData } from '@mantine/spotlight'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
@@ -63,7 +63,7 @@ export default function Palette() {
     { group: 'Pages', actions: pages },
   ].filter(({ actions }) => actions.length > 0)
 
-  /** Enter without a choice: the first result; when none has arrived yet, the list of packages. */
+  /** Enter without a selection opens the first result; when none has arrived yet, the list of packages. */
   function openFirst(): void {
     if (document.querySelector('[data-selected].mantine-Spotlight-action')) return
     const first = groups[0]?.actions[0]

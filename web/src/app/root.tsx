@@ -1,4 +1,4 @@
-// What surrounds every page: sign-in first, then the frame with its navigation, then the right of the role.
+// What surrounds every page: sign-in first, then the frame with its navigation, then the check of the role.
 import { Alert, Button, Center, Code, Loader } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Outlet, useLocation, useMatches, useNavigate, useRouter } from '@tanstack/react-router'
@@ -19,7 +19,7 @@ export function Root() {
   const navigate = useNavigate()
   const here = useLocation({ select: ({ pathname }) => pathname })
   const router = useRouter()
-  // Of the address, not of what is shown: the page of a new address may still be on its way.
+  // Facts about the page of the address, not about the shown one: the page of a new address may still be loading.
   const [, , found] = router.getMatchedRoutes(here)
   const facts: PageFacts | undefined = found?.options.staticData?.page
   const shown = useMatches({ select: (matches) => matches.at(-1)?.staticData.page })
@@ -57,8 +57,8 @@ export function Root() {
         <Failure error={session.error} retry={() => void session.refetch()} />
       </Center>
     )
-  // The page of a new address may still be on its way, and the old one must not ask for what it may not read.
-  // Neither may it move into the frame: mounted anew, it would begin again what it has done, such as a sign-in.
+  // The page of a new address may still be loading, and the old page must not request what the person may not read.
+  // The old page must not move into the frame either: mounted again, it would repeat its work, such as a sign-in.
   if (isPublic && shown?.access === null) return <Outlet />
   if (!user || isPublic || shown?.access === null)
     return (

@@ -33,7 +33,7 @@ const GROUPS = { work: 'Work', look: 'Look', run: 'Run' } as const
 
 export function Shell({ children }: { children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure(false)
-  // Of the address only the path: every filter and every key press in a list changes the rest.
+  // Only the path of the address: every filter and every key press in a list changes the rest.
   const here = useLocation({ select: ({ pathname }) => pathname })
   const session = useSession()
   const user = session?.user
@@ -52,7 +52,7 @@ export function Shell({ children }: { children: ReactNode }) {
       navbar={{ width: 210, breakpoint: 'sm', collapsed: { mobile: !opened } }}
       padding="md"
     >
-      {/* The document has a base address, below which a mere fragment would be another page. */}
+      {/* The document has a base address, and relative to it a mere fragment would be another page. */}
       <a
         className="skip-link"
         href={`${location.pathname}#page-title`}
@@ -149,7 +149,7 @@ export function Shell({ children }: { children: ReactNode }) {
   )
 }
 
-/** What concerns every page: an open wire, and a stream of events that is cut. */
+/** Warnings for every page: a connection without TLS, and an interrupted stream of events. */
 function Banners({ secure }: { secure: boolean }) {
   const connection = useConnection()
   const [hidden, setHidden] = useState(() => sessionStorage.getItem('plain-http-seen') === '1')

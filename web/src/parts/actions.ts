@@ -1,4 +1,4 @@
-// What can be done with what is open. The palette offers it by name, also to those who switched single keys off.
+// The actions on what is open. The palette offers them by name, also to people who switched single keys off.
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 
 export interface OpenAction {
@@ -23,7 +23,7 @@ function subscribe(tell: () => void): () => void {
 
 export const useOffered = () => useSyncExternalStore(subscribe, () => offered)
 
-/** Offers these while the page is there. `actions` may change with every render. */
+/** Offers these actions while the page is mounted. `actions` may change with every render. */
 export function useActions(actions: readonly OpenAction[]): void {
   const current = useRef(actions)
   current.current = actions

@@ -1,10 +1,10 @@
-// What a page shows while a query runs, when it fails, and when there is nothing.
+// What a page shows while a query runs, when it fails, and when the result is empty.
 import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useEffect, useState, type ReactNode } from 'react'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { problemOf } from '../api/problem.ts'
 
-/** The answer of a query. Old rows stay, marked as such, while another page or filter is asked for; the skeleton appears after 200 ms. */
+/** The answer of a query. Old rows stay, marked as such, while another page or filter loads; the skeleton comes after 200 ms. */
 export function Answer<T>({
   of,
   rows = 6,
@@ -40,7 +40,7 @@ export function Waiting({ rows = 6 }: { rows?: number }) {
   )
 }
 
-/** An error in the words of the server, with the request id for the log, and a way on. */
+/** An error in the words of the server, with the request id for the log, and a way to continue. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = problemOf(error)
   const wait = useCountdown(problem.retryAfter)

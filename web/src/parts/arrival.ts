@@ -1,15 +1,15 @@
-// Where the keyboard and a screen reader are after the page has changed: at its title. The browser does this for pages that it loads
-// itself, so the first one is left alone.
+// Where the keyboard and a screen reader are after a page change: at its title. The browser does this for pages that it loads
+// itself, so nothing is done for the first page.
 import { createContext, useContext, useEffect, type RefObject } from 'react'
 import { useMatch } from '@tanstack/react-router'
 
-/** The path that was shown last; null before the first. */
+/** The path of the last shown page; null before the first. */
 export const Shown = createContext<RefObject<string | null> | null>(null)
 
-/** Focuses the title when the path is another than before. What the rest of the address says changes within a page. */
+/** Focuses the title when the path has changed. The rest of the address changes within a page. */
 export function useArrival(): void {
   const shown = useContext(Shown)
-  // Of this page, not of the address: that one changes while the page of before is still shown.
+  // The path of this page, not of the address, which already changes while the previous page is still shown.
   const here = useMatch({ strict: false, select: ({ pathname }) => pathname })
   useEffect(() => {
     if (!shown || shown.current === here) return

@@ -1,4 +1,4 @@
-// Small pictures as inline SVG, each with its numbers as a table for screen readers.
+// Small charts as inline SVG, each with its numbers as a table for screen readers.
 import { useElementSize } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 
@@ -28,12 +28,12 @@ export function Bars({
   labels: readonly string[]
   series: readonly Series[]
   height?: number
-  /** how a number is written, where it has a unit */
+  /** formats a number that has a unit */
   show?: (value: number) => string
 }) {
   const left = show ? LEFT_UNITS : LEFT
   const written = (value: number) => show?.(value) ?? value
-  // Drawn as wide as it is shown, so that its text has one size everywhere.
+  // Drawn at its displayed width, so that its text has one size everywhere.
   const { ref, width: measured } = useElementSize<HTMLElement>()
   const width = Math.round(measured) || WIDTH
   const totals = labels.map((_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))
@@ -125,13 +125,13 @@ export interface Lane {
   label: ReactNode
   /** parts of the bar, from the left */
   parts: readonly { color: string; value: number }[]
-  /** what the bar says, in words */
+  /** the text beside the bar */
   text: ReactNode
 }
 
 /**
- * A bar for each row, with what it says beside it: a table that everybody reads. Bars share one scale from 0.
- * @param atLeast what the scale reaches, so that small values look small
+ * A bar for each row, with its text beside it: a table that everybody reads. Bars share one scale from 0.
+ * @param atLeast the least end of the scale, so that small values look small
  */
 export function Lanes({
   title,
@@ -174,7 +174,7 @@ export function Lanes({
   )
 }
 
-/** Where each part of a bar lies, in hundredths of the longest bar. A part that is not zero can be seen. */
+/** The position of each part of a bar, in hundredths of the longest bar. A part that is not zero is always visible. */
 function placed(parts: Lane['parts'], longest: number) {
   let from = 0
   return parts.flatMap(({ color, value }) => {

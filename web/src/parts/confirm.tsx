@@ -1,4 +1,4 @@
-// Asks before something that cannot be taken back; with `typed`, its name has to be typed.
+// Asks for confirmation of an action that cannot be undone; with `typed`, the name has to be typed.
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'

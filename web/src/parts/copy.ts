@@ -2,7 +2,7 @@
 
 /**
  * @param shown the element that shows the text; it stays selected when nothing else works, for Ctrl+C
- * @returns whether it is in the clipboard
+ * @returns whether the text is in the clipboard
  */
 export async function copy(text: string, shown?: HTMLElement | null): Promise<boolean> {
   const { clipboard } = navigator as { clipboard?: Clipboard }
@@ -12,7 +12,7 @@ export async function copy(text: string, shown?: HTMLElement | null): Promise<bo
       return true
     }
   } catch {
-    // Not allowed: the old way may be.
+    // Not allowed: the older way may be.
   }
   return shown ? copySelected(shown) : copyHidden(text)
 }
@@ -36,7 +36,7 @@ function copyHidden(text: string): boolean {
   return done
 }
 
-/** Deprecated, and the only way without a secure context. */
+/** Deprecated, but the only way without a secure context. */
 function run(): boolean {
   try {
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- there is no other way

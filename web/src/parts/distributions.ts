@@ -10,7 +10,7 @@ const NONE: readonly string[] = []
 const servedOf = ({ distributions }: Answered<'GET /distributions'>) =>
   distributions.flatMap(({ codename, active }) => (active ? [codename] : []))
 
-/** Codenames of the distributions that are served; the same list for as long as nothing changes. */
+/** Codenames of the served distributions; the same array as long as nothing changes. */
 export function useCodenames(): readonly string[] {
   return useQuery({ ...read('GET /distributions'), staleTime: 60_000, select: servedOf }).data ?? NONE
 }

@@ -1,5 +1,5 @@
-// Filters of a list. Their state is the URL, so Back restores it and a link shares it. Each is rendered again only when its own
-// value changes: a choice costs 3 ms, and lists change for other reasons.
+// Filters of a list. Their state is the URL, so Back restores it and a link shares it. Each filter is rendered again only when
+// its own value changes: a choice costs 3 ms, and lists change for other reasons.
 import { Group, Select, Switch, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useNavigate } from '@tanstack/react-router'
@@ -16,7 +16,7 @@ export function useFilter(): (change: Record<string, unknown>, replace?: boolean
     })
 }
 
-/** Longer than between two keys of somebody who types. */
+/** Longer than the time between two key presses of a typing person. */
 const PAUSE_MS = 200
 
 export function Filters({ children }: { children: ReactNode }) {
@@ -27,7 +27,7 @@ export function Filters({ children }: { children: ReactNode }) {
   )
 }
 
-/** Text that filters while it is typed, when no key came for `PAUSE_MS`. */
+/** Text that filters while it is typed, after `PAUSE_MS` without a key press. */
 export const TextFilter = memo(function TextFilter({
   name,
   label,
@@ -44,7 +44,7 @@ export const TextFilter = memo(function TextFilter({
     typed.current = false
     filter({ [name]: text.trim() || undefined }, true)
   }, PAUSE_MS)
-  // Back and Forward change the URL; what is being typed stays.
+  // Back and Forward change the URL; text that is being typed stays.
   useEffect(() => {
     if (!typed.current) setShown(value ?? '')
   }, [value])
@@ -72,7 +72,7 @@ export const ChoiceFilter = memo(function ChoiceFilter({
   name: string
   label: string
   value: string | undefined
-  /** declared outside of the page, or kept by it */
+  /** must be declared outside of the page, or kept by it */
   choices: readonly (string | { value: string; label: string })[]
 }) {
   const filter = useFilter()

@@ -1,4 +1,4 @@
-// Findings of a record: those that hold it first, then known-exploited ones, likely ones, the worst; with the fix in this repository.
+// Findings of a record: those that hold it first, then known-exploited ones, likely ones, the worst; with the fix here.
 import { Button, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'

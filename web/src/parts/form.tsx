@@ -1,5 +1,5 @@
-// A form that sends by script. Enter in a field sends it, Ctrl+Enter from everywhere in it, also from a switch or a text of
-// several lines.
+// A form that is sent by script. Enter in a field sends it; Ctrl+Enter sends it from anywhere in it, also from a switch or a
+// multi-line text.
 import type { ComponentProps } from 'react'
 
 interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
@@ -18,7 +18,7 @@ export function Form({ send, onKeyDown, ...props }: FormProps) {
         onKeyDown?.(event)
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
         event.preventDefault()
-        // As Enter does in a field: not while the button is disabled.
+        // Like Enter in a field: not while the button is disabled.
         event.currentTarget.querySelector<HTMLButtonElement>('button[type=submit]')?.click()
       }}
     />

@@ -1,4 +1,4 @@
-// Single keys. They sleep in fields and dialogs, with modifiers, and when a person switched them off (WCAG 2.1.4).
+// Single keys. They are inactive in fields and dialogs, with modifiers, and when a person switched them off (WCAG 2.1.4).
 import { useEffect, useRef } from 'react'
 
 const STORED = 'gatehouse-keys'
@@ -6,7 +6,7 @@ const STORED = 'gatehouse-keys'
 export const keysAreOn = () => localStorage.getItem(STORED) !== 'off'
 export const setKeys = (on: boolean) => (on ? localStorage.removeItem(STORED) : localStorage.setItem(STORED, 'off'))
 
-/** Whether a key press belongs to what the person types or to a dialog. */
+/** Whether a key press belongs to typed text or to a dialog. */
 export function isTyping({ target }: Event): boolean {
   if (!(target instanceof HTMLElement)) return false
   return target.isContentEditable || target.closest('input, textarea, select, [role="dialog"], [role="menu"]') !== null

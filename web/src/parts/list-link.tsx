@@ -1,11 +1,11 @@
-// Links of long lists. The router's own Link follows every change of the address, which costs more than the rest of a row.
+// Links in long lists. The router's own Link follows every change of the address, which costs more than the rest of a row.
 import { useRouter } from '@tanstack/react-router'
 import type { MouseEvent, ReactNode } from 'react'
 
 interface ListLinkProps {
-  /** where it leads, for a new tab and for those who copy it */
+  /** the target, for a new tab and for copying */
   href: string
-  /** goes there within this tab */
+  /** opens the target in this tab */
   follow: () => void
   children: ReactNode
 }

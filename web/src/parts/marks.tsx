@@ -1,4 +1,4 @@
-// States as a word with a mark. What was not scanned gets grey stripes and the word, never a colour that means "fine".
+// States as a word with a mark. Unscanned packages get grey stripes and the word, never a colour that means "fine".
 import type { CSSProperties } from 'react'
 import { SEVERITIES, SEVERITY_COLORS, STATUSES, VERDICTS, type Severity, type Tone } from './words.ts'
 

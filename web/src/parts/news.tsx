@@ -1,4 +1,4 @@
-// Says that a list has changed. Rows never move under the cursor by themselves.
+// Announces that a list has changed. Rows never move under the cursor by themselves.
 import { Button, Kbd } from '@mantine/core'
 import { keysAreOn } from './keys.ts'
 

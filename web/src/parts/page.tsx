@@ -1,4 +1,4 @@
-// The frame of a page: its title, what belongs beside it, and the document's title.
+// The frame of a page: its title, the controls beside it, and the document's title.
 import { Group, Text, Title } from '@mantine/core'
 import { useEffect, type ReactNode } from 'react'
 import { useArrival } from './arrival.ts'

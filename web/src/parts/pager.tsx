@@ -1,4 +1,4 @@
-// Which part of a list this is, and links to the others. Pages are links, so Back and new tabs work.
+// The position in a list, and links to its other pages. Pages are links, so Back and new tabs work.
 import { Group, NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useEffectEvent } from 'react'
@@ -7,8 +7,8 @@ import { Waiting } from './answer.tsx'
 import { useFilter } from './filters.tsx'
 
 /**
- * A page beyond the end of a list that has entries: somebody decided the last of them, or a link is old. Goes to the last page;
- * it never says that there is nothing.
+ * A page beyond the end of a list with entries, after the last entries were decided or from an old link. Goes to the last page;
+ * it never says that the list is empty.
  */
 export function PastEnd({ pages }: { pages: number }) {
   const filter = useFilter()
@@ -22,7 +22,7 @@ interface PagerProps {
   pages: number
   total: number
   what: string
-  /** rows on a page, where the URL may name another number */
+  /** rows on a page, where the URL may state another number */
   size?: number
 }
 

@@ -1,4 +1,4 @@
-// A plain table. Columns are declared once, with what they show.
+// A plain table. Each column is declared once, with its content.
 import { memo, type ReactNode } from 'react'
 import { Link } from '@tanstack/react-router'
 
@@ -54,7 +54,7 @@ interface RowProps<T> {
   isSelected: boolean
 }
 
-/** Rendered again only when its row changes, if the columns are declared outside of the page. */
+/** Rendered again only when its row changes, provided that the columns are declared outside of the page. */
 const Row = memo(function Row<T>({ of, columns, isSelected }: RowProps<T>) {
   return (
     <tr data-selected={isSelected || undefined}>

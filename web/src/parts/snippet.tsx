@@ -1,4 +1,4 @@
-// Text to copy: commands and configuration, exactly as the client tests run them.
+// Text to copy: commands and configuration, identical to those that the client tests run.
 import { Button, Code, Group, Stack, Text } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { copy } from './copy.ts'

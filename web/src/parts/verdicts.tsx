@@ -1,4 +1,4 @@
-// What the gate found, step by step, with what each scan covered.
+// The gate's results, step by step, with the coverage of each scan.
 import { Text } from '@mantine/core'
 import { Toned } from './marks.tsx'
 import { utcDay } from './when.tsx'
@@ -36,14 +36,14 @@ export function Verdicts({ record }: { record: Pick<PackageRecord, 'validation_s
 
 const SCANS = new Set(['antivirus', 'cve', 'cve_scan'])
 
-/** A scan that did not see everything is unknown, not good. */
+/** An incomplete scan is shown as unknown, not as good. */
 function toneOf({ name, passed, warning, coverage }: Step): Tone {
   if (SCANS.has(name) && !saw(coverage)) return 'unknown'
   if (!passed) return 'bad'
   return warning ? 'care' : 'good'
 }
 
-/** Whether a scan compared all that it was given with data it had. */
+/** Whether a scan read everything it was given and had data to compare it with. */
 export function saw(coverage: Step['coverage'] | null): boolean {
   if (!coverage?.engine || coverage.files_skipped.length > 0) return false
   return (

@@ -1,4 +1,4 @@
-// Times: how long ago, with the exact time in UTC when asked.
+// Times: how long ago, with the exact time in UTC on request.
 
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_536_000],
@@ -26,7 +26,7 @@ export function utcDay(iso: string): string {
   return day.format(new Date(iso))
 }
 
-/** In lists there is one in each row: a tooltip of Mantine costs as much as the rest of its row. */
+/** Without a tooltip of Mantine, because lists have one in each row, and it would cost as much as the rest of the row. */
 export function When({ at, none = 'never' }: { at: string | null | undefined; none?: string }) {
   if (!at) return <span>{none}</span>
   return (

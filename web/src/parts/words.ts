@@ -31,7 +31,7 @@ export const HELD_REASONS: Record<string, string> = {
   decision_withdrawn: 'the decision that allowed it was withdrawn',
 }
 
-/** What a step of the gate answered: the word, and whether it is fine, needs care, or is unknown (never shown as fine). */
+/** The result of a step of the gate: its word, and whether it is fine, needs care, or is unknown (never shown as fine). */
 export const VERDICTS: Record<string, { word: string; tone: Tone }> = {
   clean: { word: 'clean', tone: 'good' },
   infected: { word: 'infected', tone: 'bad' },

@@ -1,15 +1,15 @@
-// Keeps the session of somebody who works, and ends it in all tabs at once.
+// Keeps the session of an active person, and ends it in all tabs at once.
 import type { QueryClient } from '@tanstack/react-query'
 import { alone } from '../api/renewal.ts'
 import { session, sessionQuery, type Session } from './session.ts'
 
-/** Part of the life of a JWT after which it is exchanged. */
+/** After this part of its life a JWT is exchanged. */
 const RENEW_AT = 0.8
 const CHECK_MS = 15_000
 
 const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('gatehouse-session')
 
-/** @returns a function that stops it */
+/** @returns a function that stops the renewal */
 export function keepAlive(queries: QueryClient, onSignedOut: () => void): () => void {
   let lastInput = Date.now()
   const noteInput = () => (lastInput = Date.now())
@@ -20,7 +20,7 @@ export function keepAlive(queries: QueryClient, onSignedOut: () => void): () => 
   async function check(): Promise<void> {
     if (!isDue()) return
     await alone(async () => {
-      // Another tab may have done it while this one waited for the lock.
+      // Another tab may have renewed it while this one waited for the lock.
       const now = await session<Session>('GET', '').catch(() => null)
       if (now) queries.setQueryData(sessionQuery.queryKey, now)
       if (!now?.user || !isDue()) return
@@ -29,7 +29,7 @@ export function keepAlive(queries: QueryClient, onSignedOut: () => void): () => 
     })
   }
 
-  /** The whole life is not known to the page; it is the longest remaining time that this page saw. */
+  /** The page does not know the whole life of the session: this is the longest remaining time that it has seen. */
   let longest = 0
   function isDue(): boolean {
     const state = queries.getQueryState<Session>(sessionQuery.queryKey)
@@ -50,7 +50,7 @@ export function keepAlive(queries: QueryClient, onSignedOut: () => void): () => 
   }
 }
 
-/** Ends the session here and tells the other tabs. @returns where the browser goes next */
+/** Ends the session here and tells the other tabs. @returns where the browser continues */
 export async function signOut(): Promise<string> {
   const ended = await session<{ end_session_url?: string }>('DELETE', '').catch(() => null)
   tabs?.postMessage('signed out')

@@ -1,4 +1,4 @@
-// Who is signed in. The session itself is a cookie that no script can read; this is what the page knows about it.
+// Who is signed in. The session itself is a cookie that no script can read; these are the facts that the page knows.
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { mayAccess, type Access } from '../../../src/domain/roles.ts'
 import type { Answered } from '../api/api.ts'
@@ -47,7 +47,7 @@ export function useSession(): Session | undefined {
   return useQuery(sessionQuery).data
 }
 
-/** Whether the signed-in person may do what a route of this access does. Only hides what would be refused. */
+/** Whether the signed-in person may use a route with this access. Only hides what would be refused. */
 export function useMay(access: Access): boolean {
   const role = useSession()?.user?.role
   return role !== undefined && mayAccess(role, access)

@@ -27,7 +27,7 @@ export async function startSso(next: string | undefined): Promise<void> {
   location.assign(url)
 }
 
-/** Back from the provider. @returns the page to show. @throws ApiError, Error when this tab did not start the sign-in */
+/** Completes the sign-in after the provider. @returns the page to show. @throws ApiError, Error when this tab did not start it */
 export async function finishSso(code: string, state: string): Promise<string | null> {
   const stored = sessionStorage.getItem(STORED)
   sessionStorage.removeItem(STORED)
@@ -43,7 +43,7 @@ function random(): string {
 }
 
 async function challengeOf(verifier: string): Promise<string> {
-  // Browsers give digests to secure origins only; without TLS no provider sends anybody back anyway, except to localhost.
+  // Browsers offer digests to secure origins only; without TLS no provider redirects back anyway, except to localhost.
   return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
 }
 

@@ -1,4 +1,4 @@
-// Deletes a version where it is shown, after saying what clients lose.
+// Deletes a shown version, after a warning about what clients lose.
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-// Which published packages of the distribution need this version, and which of them nothing else would serve.
+// The published packages of the distribution that need this version, and those of them that no other package would satisfy.
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { readList } from '../../api/api.ts'

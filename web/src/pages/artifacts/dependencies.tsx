@@ -1,4 +1,4 @@
-// What the package needs, as a tree that is read level by level: each requirement with the package that meets it, missing ones first.
+// The package's requirements as a tree that is read level by level, each with the package that satisfies it; missing ones first.
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -21,7 +21,7 @@ export function Dependencies({ record }: { record: PackageRecord }) {
   return <Level of={record} distribution={record.distribution} path={[record.name]} />
 }
 
-/** @param path names from the root to this package: one that is in it already is not opened again */
+/** @param path names from the root to this package: a name that is already in it is not opened again */
 function Level({ of, distribution, path }: { of: Node; distribution: string; path: readonly string[] }) {
   const { name, version, arch } = of
   const needs = useQuery(
@@ -119,7 +119,7 @@ function PackageLink({ of, distribution, children }: { of: Node; distribution: s
 
 function Missing({ of: { name, available_upstream: upstream } }: { of: Dependency }) {
   const mayImport = useMay('uploader+')
-  // Of alternatives the first; without its version and its architecture.
+  // The first of the alternatives, without its version and its architecture.
   const wanted = /^[^\s|(:]+/.exec(name)?.[0] ?? name
   return (
     <>

@@ -1,4 +1,4 @@
-// The files of a version, a page at a time: some packages have a hundred thousand.
+// The files of a version, one page at a time: some packages have a hundred thousand.
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { readList } from '../../api/api.ts'

@@ -1,4 +1,4 @@
-// Which version is where: rows are versions, columns distributions. A cell is the status and the worst finding.
+// The versions in each distribution: rows are versions, columns distributions. A cell is the status and the worst finding.
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { SeverityMark, Status } from '../../parts/marks.tsx'
 import { SEVERITIES } from '../../parts/words.ts'

@@ -1,4 +1,4 @@
-// One package: how to install it, where which version is, what was found in it, what it needs, who decided what.
+// One package: how to install it, its versions by distribution, its findings, its dependencies, and the decisions about it.
 import { Button, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -108,7 +108,7 @@ function Known({ detail }: { detail: Detail }) {
 
 type Asked = Pick<Partial<PackageRecord>, 'version' | 'distribution' | 'arch'>
 
-/** The record that the URL names as far as it names one. */
+/** The record that the URL names; where the URL leaves something open, the first match. */
 function recordOf({ versions }: Detail, { version, distribution, arch }: Asked): PackageRecord | undefined {
   const ofVersion = version ? versions.filter((one) => one.version === version) : versions
   const placed = distribution ? ofVersion.filter((one) => one.distribution === distribution) : ofVersion

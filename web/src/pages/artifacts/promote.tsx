@@ -1,4 +1,4 @@
-// Copies the package into another distribution: choose the target, read what it would do, confirm.
+// Copies the package into another distribution: choose the target, read the preview, confirm.
 import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'

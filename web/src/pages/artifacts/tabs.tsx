@@ -1,4 +1,4 @@
-// What is known about one record, in tabs. The tab, and the page and filter of its list, are in the URL.
+// The details of one record, in tabs. The tab, and the page and filter of its list, are in the URL.
 import { Tabs } from '@mantine/core'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Rows } from '../../parts/rows.tsx'
@@ -15,7 +15,7 @@ const route = getRouteApi('/packages/$name')
 export function RecordTabs({ record, history }: { record: PackageRecord; history: Detail['history'] }) {
   const { tab = 'findings' } = route.useSearch()
   const navigate = useNavigate()
-  // What was opened in a tree belongs to the record it was opened for.
+  // The open state of a tree belongs to its record.
   const id = `${record.name} ${record.version} ${record.distribution} ${record.arch}`
   return (
     <Tabs

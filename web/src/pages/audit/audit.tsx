@@ -1,4 +1,4 @@
-// The audit log: who did what, newest first, with everything that an entry says.
+// The audit log: who did what, newest first, with all details of an entry.
 import { Button, Code, Drawer, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-// Your account: password, second factor, the look, and the single-letter keys.
+// The person's own account: password, second factor, colours, and the single-letter keys.
 import {
   Button,
   Group,

@@ -115,7 +115,7 @@ function Code({ onDone, onBack }: { onDone: Done; onBack: () => void }) {
   )
 }
 
-/** One text for every refused login, so that it tells nothing about accounts. */
+/** One text for every refused login, so that it reveals nothing about accounts. */
 function LoginFailure({ error }: { error: unknown }) {
   const { code } = problemOf(error)
   if (code !== 'unauthorized') return <Failure error={error} />

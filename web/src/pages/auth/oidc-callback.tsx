@@ -1,4 +1,4 @@
-// Back from the identity provider.
+// The return from the identity provider.
 import { Anchor, Loader } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
@@ -27,7 +27,7 @@ export default function OidcCallback() {
     },
   })
   useEffect(() => {
-    // A code is good once, and React runs effects twice in development.
+    // A code works only once, and React runs effects twice in development.
     if (started.current) return
     started.current = true
     history.replaceState(null, '', location.pathname)

@@ -1,4 +1,4 @@
-// Where the mailed link leads. The token leaves the address bar and the history immediately.
+// The target of the mailed link. The token is removed from the address bar and the history immediately.
 import { Alert, Anchor, Button, PasswordInput, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-// API tokens: a new one is shown once, with the lines that use it. Stale ones are marked.
+// API tokens: a new one is shown once, with example lines that use it. Stale ones are marked.
 import {
   Alert,
   Button,

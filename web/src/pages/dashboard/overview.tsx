@@ -1,4 +1,4 @@
-// What needs me: the review queue, what is overdue or expires, health; then what happened.
+// What needs attention: the review queue, overdue and expiring items, health; then recent events.
 import { Grid, Group, Paper, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'

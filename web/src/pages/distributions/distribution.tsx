@@ -1,4 +1,4 @@
-// One distribution: how machines are set up, what can be installed, what was published when, and moving everything on.
+// One distribution: how to set up machines, what can be installed, its publications, and its migration to another one.
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -94,7 +94,7 @@ export default function Distribution() {
   )
 }
 
-/** Publications of the days that the list covers. */
+/** Publications by day, for the days that the list covers. */
 function PerDay({ items }: { items: readonly Publication[] }) {
   const days = new Map<string, number>()
   for (const { published_at: at } of items) days.set(at.slice(0, 10), (days.get(at.slice(0, 10)) ?? 0) + 1)

@@ -1,4 +1,4 @@
-// Every distribution that the service knows, the served ones first.
+// Every distribution that the service knows, with the served ones first.
 import { Link } from '@tanstack/react-router'
 import { Answer } from '../../parts/answer.tsx'
 import { useDistributions } from '../../parts/distributions.ts'

@@ -1,4 +1,4 @@
-// Open reviews of a distribution: how long each of the oldest ones waits.
+// Open reviews of a distribution: how long the oldest ones have been waiting.
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -10,7 +10,7 @@ import { distance } from '../../parts/when.tsx'
 import { count } from '../../parts/words.ts'
 
 const DAY_MS = 86_400_000
-/** Days: the bar of what came today is short. */
+/** Days that the scale shows at least, so that the bar of a review from today is short. */
 const WEEK = 7
 const MOST_SHOWN = 8
 

@@ -1,4 +1,4 @@
-// How the pool grew, by the sample that the service takes each day. Asked for when somebody scrolls to it.
+// The growth of the pool, from the daily sample of the service. Read when somebody scrolls to it.
 import { Text } from '@mantine/core'
 import { useInViewport } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'

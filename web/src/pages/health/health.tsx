@@ -92,7 +92,7 @@ function Checks({
   )
 }
 
-/** Probes differ in how they say it; null when one only informs. */
+/** Probes report this in different ways; null for a probe that only informs. */
 function isGood({ ok, status }: Check): boolean | null {
   if (ok !== undefined) return ok
   if (status !== undefined) return ['ok', 'healthy', 'up', 'clean', 'connected', 'ready'].includes(status)

@@ -1,4 +1,4 @@
-// The service log: the newest entries, and following it while it is written. What the stream had to drop is told.
+// The service log: the newest entries, and following it live. Entries that the stream had to drop are reported.
 import { Button, Code, Switch, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
@@ -14,7 +14,7 @@ const LEVELS = ['debug', 'info', 'warn', 'error']
 const route = getRouteApi('/logs')
 type Entry = Answered<'GET /logs'>['items'][number]
 
-/** What a browser shows without getting slow. */
+/** More lines would make the browser slow. */
 const MOST_SHOWN = 1_000
 
 export default function Logs() {

@@ -1,4 +1,4 @@
-// Search in the catalogs, and import of one package with what it needs.
+// Searches the catalogs, and imports one package with its dependencies.
 import { Button, Group, Modal, Select, Stack, Switch, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-// From upstream: search the catalogs of the sources and import with dependencies; the sources, mirrors, reserved names, jobs, and newer fixes.
+// From upstream: search the catalogs and import with dependencies; sources, mirrors, reserved names, jobs, and newer fixes.
 import { Loader, Tabs } from '@mantine/core'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
@@ -10,7 +10,7 @@ import { Sources } from './sources.tsx'
 import { SecurityUpdates } from './updates.tsx'
 
 const route = getRouteApi('/import')
-/** Half of the page's bytes, which few visits need. */
+/** Loaded lazily: half of the page's bytes, which few visits need. */
 const Mirrors = lazy(async () => ({ default: (await import('./mirrors.tsx')).Mirrors }))
 
 export default function Import() {

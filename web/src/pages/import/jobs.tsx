@@ -1,4 +1,4 @@
-// Runs of syncs and mirrors, with their progress, and ending one.
+// Runs of syncs and mirrors, with their progress and a button to cancel one.
 import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { call, read } from '../../api/api.ts'

@@ -1,4 +1,4 @@
-// What to mirror of a source, with a dry run of what is typed before it is stored.
+// What to mirror of a source, with a dry run of the typed values before they are stored.
 import { Button, Group, Modal, NumberInput, Select, Stack, Switch, TagsInput, Textarea } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -12,7 +12,7 @@ export type ListedMirror = Answered<'GET /import/mirror/sources'>['sources'][num
 type Mirror = Answered<'GET /import/mirror/sources/{id}'>
 
 interface MirrorFormProps {
-  /** changes this one; otherwise one of `sources` is chosen */
+  /** the mirror to change; without it, the person chooses one of `sources` */
   mirror?: Mirror
   sources?: readonly ListedMirror[]
   close: () => void

@@ -1,4 +1,4 @@
-// One mirror: what it selects, what a run would bring, and the run itself.
+// One mirror: its selection, what a run would import, and the run itself.
 import { Button, Group, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -19,12 +19,12 @@ export function MirrorPanel({ id }: { id: number }) {
   const [asks, setAsks] = useState<'form' | 'delete' | null>(null)
   const params = { id: String(id) }
   const mirror = useQuery({ ...read('GET /import/mirror/sources/{id}', { params }) })
-  // It reads the whole catalog, so it runs when somebody asks for it.
+  // The plan reads the whole catalog, so it runs only on request.
   const plan = useMutation({ mutationFn: () => call('GET /import/mirror/sources/{id}/plan', { params }) })
   const start = useMutation({
     mutationFn: () => call('POST /import/mirror/start/{source}', { params: { source: String(id) } }),
     onSuccess: () => {
-      // It would tell of what the run brings meanwhile.
+      // The old plan would still list packages that the run is importing.
       plan.reset()
       return queries.invalidateQueries()
     },

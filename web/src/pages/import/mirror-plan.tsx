@@ -1,4 +1,4 @@
-// The answer of a dry run: what would come, how large it is, what the policy says of it, and what would not come and why.
+// The result of a dry run: what would be imported, its size, the policy's verdict, and what would be left out and why.
 import { Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Answered } from '../../api/api.ts'
@@ -11,7 +11,7 @@ type PlanAnswer = Answered<'GET /import/mirror/sources/{id}/plan'>
 type Named = PlanAnswer['conflicting'][number]
 type Coming = PlanAnswer['packages'][number]
 
-/** What the gate would do, by what the policy says of the known findings. */
+/** What the gate would do, by the policy's action for the known findings. */
 const POLICY: Record<'allow' | 'warn' | 'review' | 'block', { word: string; tone: Tone }> = {
   allow: { word: 'published', tone: 'good' },
   warn: { word: 'published with a warning', tone: 'care' },

@@ -1,4 +1,4 @@
-// A run of a mirror: how far it is, what became of its packages, and its lines, which name what was refused and why.
+// A run of a mirror: its progress, the results of its packages, and its lines, which name refused packages with the reason.
 import { Button, Group, Progress, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
@@ -18,7 +18,7 @@ const STATES: Record<Job['status'], { word: string; tone: Tone }> = {
   cancelled: { word: 'cancelled', tone: 'unknown' },
 }
 
-/** How a run ended, or how far it is. */
+/** How a run ended, or its progress. */
 export function JobState({ job: { status, cancelling, done_count: done, total } }: { job: Job }) {
   const { word, tone } = STATES[status]
   if (status !== 'running') return <Toned tone={tone}>{word}</Toned>
@@ -31,7 +31,7 @@ const STOPS: Record<string, string> = {
   min_free_disk_gb: 'the disk space that has to stay free',
 }
 
-/** @param job as it was read last; while it runs it is read again each second */
+/** @param job as last read; while it runs it is read again each second */
 export function Run({ job: last }: { job: Job }) {
   const queries = useQueryClient()
   const mayCancel = useMay('maintainer+')
@@ -114,7 +114,7 @@ interface Line {
   message: string
 }
 
-/** What a browser shows without getting slow. */
+/** More lines would make the browser slow. */
 const MOST_LINES = 1_000
 
 function Lines({ id }: { id: number }) {

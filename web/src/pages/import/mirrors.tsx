@@ -1,4 +1,4 @@
-// What is mirrored of each source, and one mirror opened: its dry run, its run, its refusals.
+// The mirrors of all sources, and one opened mirror: its dry run, its run, its refusals.
 import { Button, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-// Reserved names: which names only uploads, or one source, may bring; so that nobody outside can slip in a package of ours.
+// Reserved names: names that only uploads, or one source, may bring, so that nobody outside can replace a package of ours.
 import { Button, Code, Group, Select, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'

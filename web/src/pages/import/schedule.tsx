@@ -1,4 +1,4 @@
-// The daily run of all mirrors: when it is, and its limits.
+// The daily run of all mirrors: its time and its limits.
 import { Button, Group, Modal, NumberInput, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'

@@ -1,10 +1,10 @@
-// What a mirror selects, as people say it.
+// Describes the selection of a mirror in words.
 import type { Answered } from '../../api/api.ts'
 import { count } from '../../parts/words.ts'
 
 export type Selection = Answered<'GET /import/mirror/sources/{id}'>['selection']
 
-/** @param names how many whole names are selected; lists of mirrors leave the names themselves out */
+/** @param names number of whole names that are selected; lists of mirrors omit the names themselves */
 export function selectionInWords(selection: Omit<Selection, 'names'>, names: number): string {
   const { globs, exclude, sections, architectures, keep_latest: kept } = selection
   const { with_dependencies: needed, remove_withdrawn: removes } = selection

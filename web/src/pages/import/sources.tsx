@@ -1,4 +1,4 @@
-// The sources: when each was read, what went wrong, and reading it now.
+// The sources: when each was last read, errors, and a button to read it now.
 import { Button, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'

@@ -1,14 +1,14 @@
-// What an empty list of security updates means: that there are none, or that nobody looked. Pure.
+// What an empty list of security updates means: that there are none, or that nobody checked. Pure.
 import type { Answered } from '../../api/api.ts'
 
 type Source = Pick<Answered<'GET /import/sources'>['sources'][number], 'name' | 'security' | 'enabled' | 'last_sync'>
 
 export interface Looked {
-  /** security sources that are read */
+  /** number of security sources that were read */
   read: number
-  /** names of those that are switched on and never were */
+  /** names of enabled sources that were never read */
   never: string[]
-  /** when the one that was read longest ago was read */
+  /** the oldest time at which one of them was last read */
   oldest: string | null
 }
 

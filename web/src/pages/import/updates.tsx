@@ -1,4 +1,4 @@
-// Packages here of which a security source has a newer version, with one button to import each.
+// Packages here for which a security source has a newer version, with a button to import each.
 import { Button, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -37,11 +37,11 @@ export function SecurityUpdates() {
   )
 }
 
-/** As the service: one page. */
+/** The limit of the service: one page. */
 const MOST_SHOWN = 200
 const MOST_NAMED = 5
 
-/** How much the list says. A source that was never read says nothing, and not that there is nothing newer. */
+/** How complete the list is. A source that was never read does not mean that nothing is newer. */
 function Known({ updates, of: { read: known, never, oldest } }: { updates: number; of: Looked }) {
   const missing =
     never.length === 0

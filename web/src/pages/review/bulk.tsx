@@ -1,4 +1,4 @@
-// One decision about several records. The server says first what each would do; what fails stays selected.
+// One decision about several records. A preview of the server shows each result first; failed ones stay selected.
 import { Button, Group, Modal, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -17,12 +17,12 @@ interface BulkProps {
   /** with the digest that the queue showed */
   records: readonly (RecordId & { sha256?: string | undefined })[]
   close: () => void
-  /** with the ids of those that failed */
+  /** called with the ids of failed ones */
   onDone: (failed: ReadonlySet<string>) => void
 }
 
 export function Bulk({ decision, records: selected, close, onDone }: BulkProps) {
-  // Those that it was opened with: afterwards only what failed is selected, and the outcome is about all.
+  // The records at the time of opening: afterwards only failed ones are selected, but the result is about all.
   const [records] = useState(selected)
   const queries = useQueryClient()
   const [reason, setReason] = useState('')

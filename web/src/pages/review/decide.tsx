@@ -1,4 +1,4 @@
-// The decision: a reason, what it covers, how long it holds, and what clients get or lose by it.
+// The decision: a reason, what it covers, how long it is valid, and what clients get or lose by it.
 import { Alert, Button, Group, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
@@ -12,7 +12,7 @@ import { evidenceOf, type Action, type Evidence } from './item.ts'
 import { idOf, type RecordId } from './record-id.ts'
 import { heldElsewhere, leftOpen, ScopeChoice, WHOLE, type Scope } from './scope.tsx'
 
-/** Tells whether a decision about the record is under way. */
+/** Identifies a decision about the record while it is being sent. */
 export const decidingKey = (record: RecordId) => ['decide', idOf(record)]
 
 interface DecideProps {
@@ -22,7 +22,7 @@ interface DecideProps {
   setAction: (action: Action | null) => void
   draft: Draft
   setDraft: (draft: Draft) => void
-  /** @param records those that the decision was about: the open one first */
+  /** @param records the records of the decision, the open one first */
   onDecided: (records: RecordId[]) => void
 }
 
@@ -45,7 +45,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
       onDecided(records)
       for (const one of records) await queries.invalidateQueries({ queryKey: evidenceOf(one).queryKey })
     },
-    // What was typed stays; somebody may have decided meanwhile.
+    // The typed text stays; somebody may have decided meanwhile.
     onError: () => void queries.invalidateQueries({ queryKey: evidenceOf(record).queryKey }),
   })
   const isWhole = scope.findings === null || leftOpen(evidence.findings, scope.findings).length === 0
@@ -134,7 +134,7 @@ interface EndsProps {
   choose: (ending: Ending) => void
 }
 
-/** How long an approval holds. */
+/** How long an approval is valid. */
 function Ends({ ending, now, choose }: EndsProps) {
   const wrong = wrongEnding(ending, now)
   return (
@@ -161,7 +161,7 @@ function Ends({ ending, now, choose }: EndsProps) {
           min={firstDay(now)}
           value={ending.day}
           onChange={(event) => choose({ ...ending, day: event.currentTarget.value })}
-          // Red is for what was typed; an empty field only says what is missing.
+          // Red is only for typed input; an empty field just says what is missing.
           description={ending.day === '' ? wrong : undefined}
           error={ending.day === '' ? undefined : wrong}
         />

@@ -1,10 +1,10 @@
-// The request that a filled-in form becomes.
+// Builds the request from a filled-in form.
 import { daysOf, NO_END, type Ending } from './ending.ts'
 import type { Action } from './item.ts'
 import type { RecordId } from './record-id.ts'
 import type { Scope } from './scope.tsx'
 
-/** What a reviewer typed and chose. It stays until it is decided, whatever else happens to the package. */
+/** The reviewer's input. It stays until the decision is made, whatever else happens to the package. */
 export interface Draft {
   reason: string
   ending: Ending
@@ -21,23 +21,23 @@ export interface Decision {
   action: Action
   draft: Draft
   scope: Scope
-  /** of the file that the page shows. Where the package was replaced meanwhile, the service refuses. */
+  /** digest of the shown file. If the package was replaced meanwhile, the service refuses. */
   sha256: string
 }
 
-/** @returns null while the end is missing: without one an approval would hold for ever */
+/** @returns null while the end is missing: without one an approval would be valid for ever */
 export function bodyOf({ record: { distribution, arch }, action, draft, scope, sha256 }: Decision, now: number) {
   const days = approves(action) ? daysOf(draft.ending, now) : null
   if (days === undefined) return null
   return {
-    // With an end it is an exception; the words of the API for the same button. It refuses an exception without an end.
+    // With an end it is an exception: the API has two names for the same button. It refuses an exception without an end.
     action: approves(action)
       ? draft.ending.choice === 'none'
         ? ('accept_risk' as const)
         : ('exception' as const)
       : action,
     justification: draft.reason,
-    // Without a distribution it is about all where these bytes are held.
+    // Without a distribution it covers all distributions that hold these bytes.
     ...(scope.elsewhere ? {} : { distribution }),
     arch,
     sha256,

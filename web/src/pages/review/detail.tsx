@@ -1,4 +1,4 @@
-// All about one held record on one screen: why, what was found, what was not scanned, what changed, who needs it; and the decision.
+// One held record on one screen: reasons, findings, unscanned parts, changes, dependants; and the decision.
 import { Button, Group, Text } from '@mantine/core'
 import { useIsMutating, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -20,7 +20,7 @@ import { evidenceOf, type Action, type Evidence, type QueueItem } from './item.t
 import { Overtaken } from './overtaken.tsx'
 import type { RecordId } from './record-id.ts'
 
-/** The element that has the focus when a decision has opened the next record. */
+/** The id of the element that gets the focus when a decision has opened the next record. */
 export const OPEN_RECORD = 'open-record'
 
 interface DetailProps {
@@ -31,9 +31,9 @@ interface DetailProps {
   setAction: (action: Action | null) => void
   mayDecide: boolean
   onDecided: (records: RecordId[]) => void
-  /** it waits no more, whoever decided it */
+  /** the record no longer waits, whoever decided it */
   onSettled: (record: RecordId) => void
-  /** it waits again */
+  /** the record waits again */
   onReopened: (record: RecordId) => void
 }
 
@@ -60,7 +60,7 @@ export function Detail({
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: evidenceOf(record).queryKey }),
   })
-  // The event of one's own decision may come before its answer: that is nobody else's.
+  // The event of the person's own decision may arrive before its answer: then nobody else has decided.
   const isSending = useIsMutating({ mutationKey: decidingKey(record) }) > 0
   const isSettled = evidence.data !== undefined && evidence.data.status !== 'pending_review' && !isSending
   const settle = useEffectEvent(() => onSettled(record))

@@ -1,17 +1,17 @@
-// When an approval ends. One value is both what the form shows and what is sent, so that they cannot differ.
+// When an approval ends. The same value is shown in the form and sent, so that they cannot differ.
 
 export const CHOICES = ['7', '30', '90', '180', 'date', 'none'] as const
 
 export interface Ending {
   choice: (typeof CHOICES)[number]
-  /** the last day, `2026-12-24`, as far as it was typed; of the choice `date` */
+  /** the last day, `2026-12-24`, as far as it was typed; for the choice `date` */
   day: string
 }
 
 export const NO_END: Ending = { choice: 'none', day: '' }
 
 const DAY_MS = 86_400_000
-/** As the service: ten years. */
+/** The limit of the service: ten years. */
 const MOST_DAYS = 3650
 
 /** @returns days until it ends; null: it has no end; undefined: nothing can be sent, for the reason of `wrongEnding` */

@@ -1,4 +1,4 @@
-// A record in the queue. A key press renders again the two that it concerns; plain elements, because there are up to 200.
+// A record in the queue. A key press renders only the two affected entries again; plain elements, because there are up to 200.
 import { memo, useEffect, useRef } from 'react'
 import { ListLink } from '../../parts/list-link.tsx'
 import { Mark, SeverityMark, Toned } from '../../parts/marks.tsx'
@@ -12,7 +12,7 @@ interface EntryProps {
   isDecided: boolean
   isSelected: boolean
   open: (item: QueueItem) => void
-  /** null for those who may not decide */
+  /** null for people who may not decide */
   select: ((item: QueueItem) => void) | null
 }
 
@@ -52,7 +52,7 @@ export const Entry = memo(function Entry({ item, href, isOpen, isDecided, isSele
   )
 })
 
-/** By when a decision is due. */
+/** The deadline of a decision. */
 export function Due({ sla }: { sla: Pick<QueueItem['sla'], 'expires_at' | 'expired' | 'warning'> }) {
   if (!sla.expires_at) return null
   return (

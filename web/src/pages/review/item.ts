@@ -1,4 +1,4 @@
-// What the review page asks for.
+// The queries of the review page.
 import { read, type Answered } from '../../api/api.ts'
 import type { RecordId } from './record-id.ts'
 

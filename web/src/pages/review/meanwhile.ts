@@ -1,11 +1,11 @@
-// What happened to a package while somebody wrote a decision about it. Pure.
+// Describes what happened to a package while somebody wrote a decision about it. Pure.
 import { distance } from '../../parts/when.tsx'
 import { ACTIONS, STATUSES } from '../../parts/words.ts'
 import type { Action, Evidence } from './item.ts'
 
 type Told = Pick<Evidence, 'package' | 'version' | 'distribution' | 'arch' | 'status' | 'served' | 'decisions'>
 
-/** The last decision about this very record that holds; the list has those about others with the same findings too. */
+/** The last decision in force about this record; the list also has decisions about other records with the same findings. */
 export function decisionInForce(evidence: Told): Told['decisions'][number] | undefined {
   return evidence.decisions.find(
     (one) =>

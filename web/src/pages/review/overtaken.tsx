@@ -1,4 +1,4 @@
-// What somebody sees whose decision came too late: who decided what, their own text, and what can still be done.
+// Shown to somebody whose decision came too late: who decided what, their own text, and what they can still do.
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -18,7 +18,7 @@ interface OvertakenProps {
   draft: Draft
   setDraft: (draft: Draft) => void
   close: () => void
-  /** the other decision is withdrawn: it waits again */
+  /** the other decision was withdrawn: the record waits again */
   onReopened: () => void
 }
 
@@ -34,7 +34,7 @@ export function Overtaken({ record, evidence, action, draft, setDraft, close, on
       call('POST /security/packages/{name}/{version}/quarantine', {
         params: { name, version },
         query: { distribution, arch },
-        // The declaration knows no body; the service takes the reason.
+        // The declaration has no body, but the service accepts the reason.
         body: { reason: draft.reason },
       } as never),
     onSuccess: async () => {
@@ -46,7 +46,7 @@ export function Overtaken({ record, evidence, action, draft, setDraft, close, on
   const takeBack = useMutation({
     mutationFn: (id: number) =>
       call('DELETE /security/decisions/{id}', { params: { id }, body: { note: draft.reason } } as never),
-    // It waits again, and the form comes back with what was typed.
+    // The record waits again, and the form returns with the typed text.
     onSuccess: async () => {
       await again()
       onReopened()

@@ -1,4 +1,4 @@
-// What waits for a decision: the queue at the left, everything about the open record at the right, decided with the keyboard.
+// The review queue at the left, the open record with all details at the right; decisions by keyboard.
 import { Button, Group, Kbd, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
@@ -69,18 +69,18 @@ export default function Queue() {
   }, [])
   const reload = () => {
     clearNews(QUEUE)
-    // The rows that were read before keep their word until the new ones are there.
+    // Decided rows stay marked until the new rows have arrived.
     const known = decided
     void list.refetch().then(() => setDecided((now) => new Set([...now].filter((id) => !known.has(id)))))
   }
 
-  // The next and the previous record are there before somebody asks for them.
+  // Loads the next and the previous record before somebody opens them.
   useEffect(() => {
     for (const neighbour of [items[at + 1], items[at - 1]])
       if (neighbour) queries.query(evidenceOf(neighbour)).catch(() => undefined)
   }, [at, items, queries])
   useEffect(() => clearNews(QUEUE), [])
-  // The form that had the focus is gone after a decision: the next record has it, and is read aloud.
+  // After a decision its form is gone: the next record gets the focus, and is read aloud.
   const hasDecided = useRef(false)
   useEffect(() => {
     if (!hasDecided.current) return
@@ -99,14 +99,14 @@ export default function Queue() {
     const next = items.slice(at + 1).find(isOpen) ?? items.find(isOpen)
     if (next) show(next)
     else {
-      // Nothing is left under the cursor: the rest of the queue may come.
+      // No record is left under the cursor: loads the rest of the queue.
       reload()
       void change({ search: (now) => ({ ...now, item: undefined }), replace: true })
     }
     void queries.invalidateQueries({ queryKey: ['GET /dashboard/summary'] })
   }
 
-  /** The address names what is open from here on: another first row must not take its place. */
+  /** From here on the address names the open record, so that a new first row does not replace it. */
   const keep = (record: RecordId) => void change({ search: (now) => ({ ...now, item: idOf(record) }), replace: true })
   const openForm = (one: Action | null) => {
     if (one && open) keep(open)

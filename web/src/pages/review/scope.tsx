@@ -1,4 +1,4 @@
-// What a decision covers: which findings, and whether it also holds where the same bytes wait elsewhere.
+// What a decision covers: which findings, and whether it also applies where the same bytes wait elsewhere.
 import { Checkbox, Group, SegmentedControl, Stack, Switch, Text } from '@mantine/core'
 import { Mark, SeverityMark } from '../../parts/marks.tsx'
 import { count } from '../../parts/words.ts'
@@ -6,15 +6,15 @@ import { inOrder } from '../../parts/findings.tsx'
 import type { Action, Evidence } from './item.ts'
 
 export interface Scope {
-  /** ids of findings; null: all that hold it */
+  /** ids of findings; null: all findings that hold the package */
   findings: readonly string[] | null
-  /** also where the same bytes are held in other distributions */
+  /** whether it also covers other distributions that hold the same bytes */
   elsewhere: boolean
 }
 
 export const WHOLE: Scope = { findings: null, elsewhere: false }
 
-/** Distributions where the same bytes are held for the same architecture, if one decision can cover them all. */
+/** Distributions that hold the same bytes for the same architecture, if one decision can cover them all. */
 export function heldElsewhere({ others, arch, distribution }: Evidence): string[] {
   const held = others.filter(
     (one) => one.status === 'pending_review' && one.arch === arch && one.distribution !== distribution,

@@ -1,4 +1,4 @@
-// Decisions: what was approved, rejected or excepted, by whom, until when; and taking one back.
+// Decisions: what was approved, rejected or excepted, by whom, until when; and revoking one.
 import { Button, Group, Modal, SegmentedControl, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -108,7 +108,7 @@ export default function Decisions() {
   )
 }
 
-/** Where it holds, and for which findings. */
+/** Where a decision applies, and to which findings. */
 function Scope({ of: { distribution, arch, cve_ids: ids } }: { of: Decision }) {
   return (
     <>

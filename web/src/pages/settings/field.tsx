@@ -1,4 +1,4 @@
-// The control of one setting, with its description, its default, and the server's complaint about it.
+// The control of one setting, with its description, its default, and the server's error about it.
 import {
   ActionIcon,
   Button,
@@ -19,7 +19,7 @@ interface FieldProps {
   name: string
   schema: FieldSchema
   value: unknown
-  /** what the service has now */
+  /** the current value in the service */
   stored: unknown
   error: string | undefined
   inactive: boolean
@@ -173,7 +173,7 @@ function Secret({
   )
 }
 
-/** Entries that come and go by name. */
+/** Entries with a name that can be added and removed. */
 function Entries({
   schema,
   value,
@@ -245,7 +245,7 @@ function Entries({
   )
 }
 
-/** Lists of objects are edited as JSON; the server names the entry and key that is wrong. */
+/** Lists of objects are edited as JSON; the server names the wrong entry and key. */
 function List({ value, onChange, ...common }: Common & { value: unknown; onChange: (value: unknown) => void }) {
   const [text, setText] = useState(JSON.stringify(value ?? [], null, 2))
   return (

@@ -1,4 +1,4 @@
-// Which control a setting gets, and how its text becomes a value. Pure.
+// Chooses the control for a setting, and converts its text to a value. Pure.
 import type { FieldSchema } from 'virtual:settings-schema'
 
 export type Control = 'switch' | 'number' | 'choice' | 'secret' | 'map' | 'list' | 'text'
@@ -13,7 +13,7 @@ export function controlOf(schema: FieldSchema): Control {
   return 'text'
 }
 
-/** The words of a choice; `''` stands for null where that is allowed. */
+/** The options of a choice; `''` means null where that is allowed. */
 export function choicesOf(schema: FieldSchema): string[] | null {
   if (schema.enum) return schema.enum
   const words = schema.anyOf?.find((part) => part.enum)?.enum
@@ -23,8 +23,8 @@ export function choicesOf(schema: FieldSchema): string[] | null {
 export type Values = Record<string, unknown>
 
 /**
- * What differs, as the body of PATCH: only changed keys, so that two people who change different settings do not undo each other.
- * Entries that were removed from a map are sent as null.
+ * The differences as the body of PATCH: only changed keys, so that two people who change different settings do not undo each
+ * other's changes. Entries that were removed from a map are sent as null.
  */
 export function changesOf(before: Values, after: Values): Values {
   return Object.fromEntries(
@@ -45,9 +45,9 @@ function absentAsNull(was: Values, is: Values): Values {
 }
 
 /**
- * The form after somebody else changed the settings: what was edited stays, the rest is theirs.
- * @param isSecret a secret is never shown, so nobody can see whether theirs differs
- * @returns `conflicts`: keys that were edited here and differ from what is stored now
+ * The form after somebody else changed the settings: edited values stay, all others are theirs.
+ * @param isSecret a secret is never shown, so nobody can see whether the two values differ
+ * @returns `conflicts`: keys that were edited here and differ from the stored value
  */
 export function rebase(
   { before, mine, theirs }: { before: Values; mine: Values; theirs: Values },

@@ -1,4 +1,4 @@
-// Settings, one section at a time. The form follows from the schema that the service checks with.
+// Settings, one section at a time. The form follows from the schema that the service validates with.
 import { Alert, Button, Group, NavLink, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useBlocker, useParams } from '@tanstack/react-router'
@@ -68,12 +68,12 @@ const valuesOf = (name: string, document: Document) =>
     ? Object.fromEntries(fieldsOf(name).map(([key]) => [key, document[key]]))
     : document[name]) as Values
 
-/** One section: what is stored, as far as this page knows, and what was edited since. */
+/** One section: the stored values that this page knows, and the edits since. */
 function Section({ name, document }: { name: string; document: Document }) {
   const [known, setKnown] = useState(document)
   const [values, setValues] = useState<Values>(() => valuesOf(name, document))
   const [conflicts, setConflicts] = useState<string[]>([])
-  // Fields with a text of their own begin anew when the form takes another value.
+  // Fields that keep their own text are created again when the form takes another value.
   const [round, setRound] = useState(0)
   const queries = useQueryClient()
   const { queryKey } = read('GET /settings')
@@ -90,7 +90,7 @@ function Section({ name, document }: { name: string; document: Document }) {
     setRound((now) => now + 1)
   }
 
-  /** Somebody else's change: edits stay, and what both changed is shown twice. */
+  /** Handles a change by somebody else: edits stay, and both values are shown for settings that both changed. */
   const meet = (theirs: Document) => {
     const isSecret = (key: string) => fields.some(([one, field]) => one === key && controlOf(field) === 'secret')
     const met = rebase({ before, mine: values, theirs: valuesOf(name, theirs) }, isSecret)
@@ -116,7 +116,7 @@ function Section({ name, document }: { name: string; document: Document }) {
       queries.setQueryData(queryKey, theirs)
     },
   })
-  // Read again by other means, another section's save among them.
+  // The document was read again for another reason, such as a save of another section.
   const meetNewer = useEffectEvent(() => {
     if (document._meta.revision > known._meta.revision && !save.isPending) meet(document)
   })

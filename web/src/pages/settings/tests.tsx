@@ -1,4 +1,4 @@
-// Buttons that try a section with the saved settings: a mail, a webhook, the directory, what retention would remove.
+// Buttons that test a section with the saved settings: a mail, a webhook, the directory, what retention would remove.
 import { Button, Group, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { call, type Endpoint } from '../../api/api.ts'

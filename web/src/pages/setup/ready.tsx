@@ -1,4 +1,4 @@
-// After the set-up: the lines for the first machine, and where to go on.
+// After the set-up: the lines for the first machine, and links to continue.
 import { Anchor, Button, Group, Select, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -24,7 +24,7 @@ export function Ready() {
         allowDeselect={false}
         searchable
       />
-      {/* The lines of one distribution never stand below the name of another. */}
+      {/* The lines of one distribution never appear below the name of another. */}
       {codename && <Lines key={codename} codename={codename} />}
       <Group>
         <Button component={Link} to="/upload" search={{ distribution: codename } as never}>

@@ -1,4 +1,4 @@
-// The first start: is everything there, who is the administrator, under which address is the console reached.
+// The first start: checks that everything is there, creates the administrator, and asks for the address of the console.
 import { Alert, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-// One upload: bytes, the steps of the gate as they happen, the verdict in words, and what to do next.
+// One upload: bytes, live steps of the gate, the verdict in words, and what to do next.
 import { Button, Group, Paper, Progress, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { Toned, Verdict } from '../../parts/marks.tsx'
@@ -109,7 +109,7 @@ const VERDICTS: Record<UploadAnswer['status'], { tone: Tone; words: string }> = 
   rejected: { tone: 'bad', words: 'Rejected: these bytes were rejected before.' },
 }
 
-/** What clients get without a malware scan is nothing to be green about. */
+/** A package that clients get without a malware scan is not shown in green. */
 function verdictOf({ status, pipeline }: UploadAnswer): { tone: Tone; words: string } {
   const isUnscanned = STEP_VERDICTS[pipeline.antivirus]?.tone === 'unknown'
   if (status === 'published' && isUnscanned)

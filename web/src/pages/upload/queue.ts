@@ -1,4 +1,4 @@
-// Uploads of this tab. They live outside the page, so they go on while other pages are shown. Three run at a time.
+// Uploads of this tab. They are kept outside the page, so they continue while other pages are shown. Three run at a time.
 import { useSyncExternalStore } from 'react'
 import { sendFile, type Outcome, type Step } from './send.ts'
 
@@ -12,7 +12,7 @@ export interface Upload {
   sent: number
   steps: readonly Step[]
   outcome: Outcome | null
-  /** when a refused try is made again, ms since 1970 */
+  /** when a refused upload is tried again, ms since 1970 */
   retryAt: number | null
 }
 
@@ -70,7 +70,7 @@ export function cancel(id: number): void {
   if (uploads.find((one) => one.id === id)?.state === 'waiting') end(id, { kind: 'cancelled' })
 }
 
-/** Sends the file of an upload that failed once more. */
+/** Sends the file of a failed upload again. */
 export function again(id: number): void {
   update(id, { state: 'waiting', sent: 0, steps: [], outcome: null })
   pump()
@@ -86,12 +86,12 @@ function end(id: number, outcome: Outcome): void {
   if (uploads.every(({ state }) => state === 'ended')) removeEventListener('beforeunload', warn)
 }
 
-/** Leaving the page would cut what is being sent. */
+/** Warns, because leaving the page would interrupt running uploads. */
 const warn = (event: BeforeUnloadEvent) => event.preventDefault()
 
 function pump(): void {
   const running = uploads.filter(({ state }) => state === 'sending' || state === 'checking').length
-  // The list shows the newest first; the oldest goes first.
+  // The list shows the newest first; the oldest is sent first.
   const next = [...uploads]
     .reverse()
     .filter(({ state }) => state === 'waiting')

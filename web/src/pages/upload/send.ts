@@ -1,4 +1,4 @@
-// Sends one file. `fetch` tells nothing of how much has left, so this is XMLHttpRequest; its text is read as the stream arrives.
+// Sends one file. `fetch` does not report how much was sent, so this uses XMLHttpRequest; its text is read as the stream arrives.
 import { createEventParser } from '../../../../client/src/events.ts'
 import { parseObject, retryAfterOf } from '../../../../client/src/problem.ts'
 import { base, type Answered } from '../../api/api.ts'
@@ -34,7 +34,7 @@ export function sendFile(file: File, distribution: string, { signal, onSent, onS
     let result: Record<string, unknown> | null = null
 
     const form = new FormData()
-    // Fields go first, so that the server can refuse before it reads the file.
+    // Fields are sent first, so that the server can refuse before it reads the file.
     form.set('distribution', distribution)
     form.set('file', file)
 

@@ -1,4 +1,4 @@
-// Bring packages in: drop files, choose the distribution, send. Uploads go on while you look at other pages.
+// Uploads packages: drop files, choose the distribution, send. Uploads continue while other pages are open.
 import { Button, FileButton, Group, Paper, Select, Text } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState, type DragEvent } from 'react'
@@ -20,7 +20,7 @@ export default function Upload() {
   const distribution = given ?? (all.some(({ codename }) => codename === remembered) ? remembered : null)
   const [files, setFiles] = useState<File[]>([])
   const [over, setOver] = useState(false)
-  /** sent without a distribution */
+  /** the person tried to send without a distribution */
   const [asked, setAsked] = useState(false)
   const uploads = useUploads()
 
