@@ -1,4 +1,4 @@
-// Which service is meant, and with which credential.
+// Selects the service and the credential.
 import { createClient, type Client, type ClientOptions, type Retry } from 'gatehouse-client'
 import { configPath, readConfig, type Profile } from './config.ts'
 import { createCredential } from './credential.ts'
@@ -13,9 +13,9 @@ export interface AccessOptions {
 }
 
 export interface Target {
-  /** name of the profile that is read and written */
+  /** name of the profile in use */
   name: string
-  /** null while there is none of that name, or it is for another service */
+  /** null when there is no profile of this name, or it is for another service */
   profile: Profile | null
   url: string | null
   caFile: string | undefined
@@ -26,15 +26,15 @@ export interface Access {
   target(): Promise<Target>
   /** A client without a credential, for signing in. */
   anonymous(url: string, token?: string): Promise<Client>
-  /** @throws Failure when no service is named, or nobody signed in */
+  /** @throws Failure when no service is named, or nobody is signed in */
   client(): Promise<Client>
 }
 
 const DEFAULT_PROFILE = 'default'
-/** Others wait for the one that asks (config.ts), and take its place when it takes too long. */
+/** Other commands wait for the one that refreshes (config.ts), and refresh themselves when it takes longer than this. */
 const REFRESH_MS = 20_000
 
-/** The address as it is stored. @throws Failure for what is no address of a service */
+/** The address in its stored form. @throws Failure for a text that is no address of a service */
 export function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol)) throw usage(`the address is https://… or http://…, not ${text}`)
@@ -57,7 +57,7 @@ export function createAccess({ env, flags, version, onRetry }: AccessOptions): A
       throw usage(`there is no profile ${flags.profile} in ${path}: gatehouse login --profile ${flags.profile}`)
     return {
       name,
-      // A credential is for the service that it was given for, and for no other.
+      // A credential is only for the service that it was given for.
       profile: profile && (url === undefined || profile.url === url) ? profile : null,
       url: url ?? profile?.url ?? null,
       caFile: flags.caFile ?? profile?.ca_file,
@@ -81,7 +81,7 @@ export function createAccess({ env, flags, version, onRetry }: AccessOptions): A
       const credential = given ? () => Promise.resolve(given) : profile ? credentialOf(name, profile) : null
       if (!credential) throw signedOut(`not signed in to ${url}: run \`gatehouse login\`, or set GATEHOUSE_TOKEN`)
       const token = await credential()
-      // A token with a line end in it is refused by `fetch` with a text that repeats it.
+      // `fetch` refuses a token with a line end, with an error that repeats the token.
       if (!/^[\x21-\x7e]+$/.test(token)) throw signedOut('the token has characters that no token has')
       return clientWith(url, credential)
     },

@@ -1,4 +1,4 @@
-// What a command is. Parser, help, completion, manual and documentation follow from the table of commands.
+// The definition of a command. Parser, help, completion, manual and documentation follow from the table of commands.
 import type { Client } from 'gatehouse-client'
 import type { Access } from './access.ts'
 import type { Exit } from './exits.ts'
@@ -19,11 +19,11 @@ export interface Flag {
   /** without dashes */
   name: string
   short?: string
-  /** what the value is called; a flag without one is on or off */
+  /** name of the value; a flag without one is on or off */
   value?: string
   /** may be given several times */
   many?: boolean
-  /** the value when the flag is given without one: `--wait` or `--wait=2h` */
+  /** the value when the flag has none: `--wait` or `--wait=2h` */
   bare?: string
   choices?: readonly string[]
   required?: boolean
@@ -36,37 +36,37 @@ export interface Command {
   name: string
   /** one line */
   summary: string
-  /** more, for its help */
+  /** further text for its help */
   details?: string
   arguments?: readonly Argument[]
   flags?: readonly Flag[]
-  /** what it does, and the command line without `gatehouse` */
+  /** what the example does, and its command line without `gatehouse` */
   examples?: readonly (readonly [string, string])[]
   /** not listed in help */
   hidden?: boolean
   run(context: Context, given: Given): Promise<Exit | undefined>
 }
 
-/** What a command works with. */
+/** The environment of a command. */
 export interface Context {
   terminal: Terminal
-  /** one JSON document instead of text */
+  /** print one JSON document instead of text */
   json: boolean
   env: Readonly<Record<string, string | undefined>>
   version: string
-  /** ends when the person interrupts */
+  /** aborted when the person interrupts */
   signal: AbortSignal
   access: Access
-  /** the client for the service that flags, environment and configuration name, signed in. @throws Failure */
+  /** the signed-in client for the service that flags, environment and configuration name. @throws Failure */
   client(): Promise<Client>
 }
 
-/** Arguments and flags as they were given. */
+/** The given arguments and flags. */
 export interface Given {
   text(name: string): string | undefined
   list(name: string): string[]
   is(name: string): boolean
-  /** @throws Failure when it is no whole number in the range */
+  /** @throws Failure when it is not a whole number in the range */
   number(name: string, least: number, most: number): number | undefined
 }
 
@@ -90,14 +90,14 @@ export function givenOf(values: Readonly<Record<string, unknown>>): Given {
   }
 }
 
-/** An argument or flag that the parser made sure of. */
+/** A required argument or flag, which the parser has checked. */
 export function must(given: Given, name: string): string {
   const value = given.text(name)
   if (value === undefined) throw usage(`${name} is missing`)
   return value
 }
 
-/** The flags of several commands, so that they mean the same everywhere. */
+/** Flags that several commands share, so that they mean the same everywhere. */
 export const FLAGS = {
   distribution: { name: 'distribution', short: 'd', value: 'CODENAME', summary: 'only in this distribution' },
   arch: { name: 'arch', value: 'ARCH', summary: 'only for this architecture' },

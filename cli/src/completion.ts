@@ -8,14 +8,14 @@ export type Shell = (typeof SHELLS)[number]
 const HELP: Flag = { name: 'help', short: 'h', summary: 'how it is used' }
 
 interface Place {
-  /** words before what is completed: none, a group, or a command */
+  /** words before the completed one: none, a group, or a command */
   path: string
   words: { word: string; summary: string }[]
   flags: readonly Flag[]
   argument: Argument | undefined
 }
 
-/** Everything that can be completed, by what was typed before. */
+/** All completions, by the words typed before. */
 function places(table: readonly Command[]): Place[] {
   const shown = table.filter(({ hidden }) => !hidden)
   const groups = Object.keys(GROUPS)
@@ -57,7 +57,7 @@ const spelled = ({ name, short }: Flag) => [`--${name}`, ...(short ? [`-${short}
 const takesWord = ({ value, bare }: Flag) => value !== undefined && bare === undefined
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The path of what was typed, as a shell loop over its words: two words at most, because commands have no more. */
+/** The path of the typed words, as a shell loop: at most two words, because no command has more. */
 const pathLoop = (groups: string[]) => `  local path="" word i
   for ((i = 1; i < FIRST; i++)); do
     word="\${WORDS[OFFSET]}"
@@ -73,7 +73,7 @@ const pathLoop = (groups: string[]) => `  local path="" word i
   done
 `
 
-/** Names may have spaces; bash 3.2 has no `mapfile`. */
+/** Names may contain spaces; bash 3.2 has no `mapfile`. */
 const BASH_FILES = `IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$current"))`
 
 function bash(all: Place[]): string {

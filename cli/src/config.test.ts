@@ -20,7 +20,7 @@ test('the directories of the file are made, closed to others', async () => {
     expect((await stat(join(home, made))).mode & 0o777).toBe(0o700)
 })
 
-// A file, and where there is one, a file system that takes no names: there a recursive mkdir never ends.
+// A file; and where available, a file system without new names: there a recursive mkdir never ends.
 test.each(['/dev/null', '/dev/null/deeper', ...(process.platform === 'linux' ? ['/proc', '/proc/not/there'] : [])])(
   'a directory that cannot be made below %s is a failure',
   async (base) => {

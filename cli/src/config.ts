@@ -1,4 +1,4 @@
-// The configuration file: where people signed in, and with what.
+// The configuration file: the services where people signed in, and their credentials.
 import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -9,9 +9,9 @@ export interface Profile {
   username?: string
   /** an API token, or the JWT of a session */
   token?: string
-  /** a shell command that prints the token, such as that of a password manager */
+  /** a shell command that prints the token, for example a password manager */
   token_command?: string
-  /** of a session; it is renewed before it ends */
+  /** for a session; it is renewed before it ends */
   session?: { expires_at: string; life_seconds: number }
   ca_file?: string
 }
@@ -27,7 +27,7 @@ export function configPath(env: Readonly<Record<string, string | undefined>>): s
   return join(base?.startsWith('/') ? base : join(env['HOME'] ?? homedir(), '.config'), 'gatehouse', 'config.json')
 }
 
-/** @throws Failure when others can read the file, or it is not what this command wrote */
+/** @throws Failure when others can read the file, or this command did not write it */
 export async function readConfig(path: string): Promise<Config> {
   const info = await stat(path).catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException
@@ -60,7 +60,7 @@ export async function writeConfig(path: string, config: Config): Promise<void> {
   await rename(next, path)
 }
 
-/** With those above it. Node's own `recursive` tries for ever where a directory exists and takes no names, such as /proc. */
+/** Also creates its parents. Node's `recursive` tries for ever where a directory exists but accepts no names, such as /proc. */
 async function makeDirectory(path: string): Promise<void> {
   const failure = await mkdir(path, { mode: 0o700 }).then(
     () => null,
@@ -76,7 +76,7 @@ async function makeDirectory(path: string): Promise<void> {
 
 const STALE_LOCK_MS = 30_000
 
-/** Changes the file while no other process of this command does. */
+/** Changes the file under a lock against other processes of this command. */
 export async function changeConfig<T>(path: string, change: (config: Config) => Promise<T>): Promise<T> {
   await makeDirectory(dirname(path)).catch((error: unknown) => {
     throw failed(`${path} cannot be changed: ${(error as Error).message}`)

@@ -1,4 +1,4 @@
-// The credential of one command: an API token, what a command prints, or a session that is renewed before it ends.
+// The credential of one command: an API token, the output of a command, or a session that is renewed before it ends.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { AnswerOf, Result } from 'gatehouse-client'
@@ -6,28 +6,28 @@ import { changeConfig, readConfig, type Profile } from './config.ts'
 import { signedOut } from './failure.ts'
 
 export interface CredentialDeps {
-  /** of the configuration */
+  /** path of the configuration */
   path: string
-  /** of the profile */
+  /** name of the profile */
   name: string
   profile: Profile
-  /** asks the service for the next session, with the token of the present one */
+  /** requests the next session from the service, with the token of the present one */
   refresh(token: string): Promise<Result<AnswerOf<'POST /auth/refresh'>>>
 }
 
 /**
- * When half of it is over, so that who comes back within half of its life stays signed in; the service ends every session
+ * Renewed after half of its life, so that people who return within the other half stay signed in; the service ends every session
  * twelve hours after the login.
  */
 const RENEWED_AT = 0.5
 
 /**
- * Asked for each request: a command may outlive a session, and another command may have renewed it.
- * @returns throws Failure (exit 4) when the session has ended, or was signed out
+ * Called for each request: a command may outlive a session, and another command may have renewed it.
+ * @returns a function that throws Failure (exit 4) when the session has ended or was signed out
  */
 export function createCredential({ path, name, profile, refresh }: CredentialDeps): () => Promise<string> {
   const { url, token_command: command } = profile
-  /** What the service did not renew. Until it ends, it may still be good: sessions are not renewed for ever. */
+  /** Tokens that the service did not renew. They may still be valid until they end: sessions are not renewed for ever. */
   const final = new Set<string>()
   let printed: Promise<string> | null = null
   const ended = () => signedOut(`the session at ${url} has ended: run \`gatehouse login\``)
@@ -55,7 +55,7 @@ export function createCredential({ path, name, profile, refresh }: CredentialDep
         now.session = sessionOf(result.data.expires_in)
         return now.token
       }
-      // What cannot be asked now is asked again with the next request; the request itself says what is wrong.
+      // After another failure the next request tries again; the request itself reports the cause.
       if (result.error.status !== 401) return old
       if (isOver) throw ended()
       final.add(old)
@@ -66,12 +66,12 @@ export function createCredential({ path, name, profile, refresh }: CredentialDep
   return command === undefined ? stored : () => (printed ??= printedBy(command))
 }
 
-/** @param seconds how long it lives from now */
+/** @param seconds its life from now */
 export function sessionOf(seconds: number): NonNullable<Profile['session']> {
   return { expires_at: new Date(Date.now() + seconds * 1000).toISOString(), life_seconds: seconds }
 }
 
-/** @throws Failure when the command fails; what it printed is not shown */
+/** @throws Failure when the command fails; its output is not shown */
 export async function printedBy(command: string): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)('/bin/sh', ['-c', command], { timeout: 120_000 })

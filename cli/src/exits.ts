@@ -1,4 +1,4 @@
-// Exit codes, and which code of a failure gives which.
+// Exit codes, and the exit code for each error code.
 import type { Problem } from 'gatehouse-client'
 
 export const EXITS = {
@@ -13,7 +13,7 @@ export const EXITS = {
 
 export type Exit = (typeof EXITS)[keyof typeof EXITS]
 
-/** What each means, for help, manual and documentation. */
+/** The meaning of each code, for help, manual and documentation. */
 export const EXIT_TEXTS: [Exit, string][] = [
   [0, 'done, or the same bytes are there already'],
   [1, 'failed, after retries where they make sense'],
@@ -24,16 +24,16 @@ export const EXIT_TEXTS: [Exit, string][] = [
   [130, 'interrupted'],
 ]
 
-/** The gravest first: of several files the gravest decides the exit code. */
+/** The gravest first: with several files, the gravest decides the exit code. */
 const GRAVEST: Exit[] = [130, 4, 3, 2, 1, 5, 0]
 
 export function gravest(exits: readonly Exit[]): Exit {
   return GRAVEST.find((exit) => exits.includes(exit)) ?? EXITS.done
 }
 
-/** Who is signed in may not do this. Parts of an answer have the code only. */
+/** The signed-in person may not do this. Parts of an answer have only the code. */
 const NO_RIGHT = new Set(['unauthorized', 'forbidden', 'self_approval', 'no_credential'])
-/** The server understood and will say the same again. */
+/** The server understood the request and will refuse it again. */
 const REFUSED = new Set([
   'duplicate_conflict',
   'bytes_changed',
@@ -44,7 +44,7 @@ const REFUSED = new Set([
   'file_too_large',
   'not_published',
 ])
-/** The command was given something that cannot be. */
+/** The command was given an invalid value. */
 const USAGE = new Set([
   'validation_error',
   'unknown_distribution',
@@ -66,7 +66,7 @@ export function exitOf({ code, status }: Pick<Problem, 'code' | 'status'>): Exit
   return EXITS.failed
 }
 
-/** The exit code for a package that has this status now. */
+/** The exit code for a package with this status. */
 export function exitOfStatus(status: string): Exit {
   if (status === 'published') return EXITS.done
   return status === 'pending_review' ? EXITS.held : EXITS.refused

@@ -1,4 +1,4 @@
-// How commands end without success.
+// Failures of commands.
 import type { Problem, Result } from 'gatehouse-client'
 import { EXITS, exitOf, type Exit } from './exits.ts'
 
@@ -6,7 +6,7 @@ export class Failure extends Error {
   override readonly name = 'Failure'
   readonly exit: Exit
   readonly detail: string
-  /** in the shape of the API's errors, for `--json` */
+  /** in the form of the API's errors, for `--json` */
   readonly body: Record<string, unknown>
   constructor(exit: Exit, detail: string, body: Record<string, unknown>) {
     super(detail)
@@ -33,7 +33,7 @@ export function failureOf(problem: Problem): Failure {
   return new Failure(exitOf(problem), sentence(problem), problem.body)
 }
 
-/** What people read of a problem. */
+/** A problem as text for people. */
 export function sentence(problem: Problem): string {
   const { detail, code, requestId, status } = problem
   const hint = status === 401 ? '; sign in with `gatehouse login`, or set GATEHOUSE_TOKEN' : ''

@@ -1,4 +1,4 @@
-// File names with stars, against real directories.
+// File name patterns, with real directories.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'

@@ -1,11 +1,11 @@
-// File names with `*`, `?`, `[…]` and `**`, for systems and quotes that keep the shell from expanding them.
+// File names with `*`, `?`, `[…]` and `**`, for systems and quotes that prevent the shell from expanding them.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { usage } from './failure.ts'
 
 const MAGIC = /[*?[]/
 
-/** Files that the words name, each once, in order. @throws Failure when a word names none */
+/** Files that the words name, each once, in order. @throws Failure when a word names no file */
 export async function filesOf(words: readonly string[]): Promise<string[]> {
   const found = new Set<string>()
   for (const word of words) {
@@ -43,7 +43,7 @@ async function below(directory: string, [part, ...rest]: readonly string[]): Pro
   return (await Promise.all(found)).flat()
 }
 
-/** What the rest of a pattern matches at a path that exists or not. */
+/** The files that match the rest of a pattern at a path, which may not exist. */
 async function at(path: string, rest: readonly string[]): Promise<string[]> {
   const info = await stat(path).catch(() => null)
   if (rest.length > 0) return info?.isDirectory() ? below(path, rest) : []
@@ -52,7 +52,7 @@ async function at(path: string, rest: readonly string[]): Promise<string[]> {
 
 const joined = (directory: string, name: string) => (directory === '.' ? name : join(directory, name))
 
-/** One part of a path as an expression. */
+/** One part of a path as a regular expression. */
 export function patternOf(part: string): RegExp {
   const text = part.replace(
     /\[(!?)([^\]]+)\]|[*?]|[\\^$.|+(){}[\]]/g,

@@ -1,4 +1,4 @@
-/** Words that begin several commands. */
+/** First words that several commands share. */
 export const GROUPS: Record<string, string> = {
   review: 'Decide about packages that are held',
   import: 'Bring packages in from repositories of others',

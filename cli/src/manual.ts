@@ -22,7 +22,7 @@ export function usageLine(command: Command): string {
   return ['gatehouse', command.name, ...given, ...needed].join(' ')
 }
 
-/** Text of a manual page: dots and quotes at the start of a line, and backslashes, mean something there (groff_man(7)). */
+/** Escapes text for a manual page: dots and quotes at the start of a line, and backslashes, have a meaning (groff_man(7)). */
 function roff(text: string): string {
   return text
     .replaceAll('\\', '\\e')
@@ -70,7 +70,7 @@ export function manualPage(table: readonly Command[], version: string): string {
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 
-/** The part of docs/cli.md that follows from the table. */
+/** The part of docs/cli.md that is made from the table. */
 export function reference(table: readonly Command[]): string {
   const sections = shown(table).map((command) => {
     const rows = [

@@ -4,10 +4,10 @@ import { rootCertificates } from 'node:tls'
 import { EnvHttpProxyAgent, fetch as undiciFetch } from 'undici'
 import { usage } from './failure.ts'
 
-/** Scans of large packages, and backups, are answered late. */
+/** Answers about scans of large packages, and backups, take long. */
 const ANSWER_MS = 30 * 60_000
 
-/** @param caFile PEM file with certificates that are trusted beside the public ones */
+/** @param caFile PEM file with certificates that are trusted in addition to the public ones */
 export async function createFetch(
   env: Readonly<Record<string, string | undefined>>,
   caFile: string | undefined,

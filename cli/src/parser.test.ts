@@ -1,4 +1,4 @@
-// The parser, and what a stranger reads in the help of each command.
+// The parser, and what a new user reads in the help of each command.
 import { expect, test } from 'vitest'
 import { parse, withBareFlags } from './parser.ts'
 import { GROUPS } from './groups.ts'

@@ -1,4 +1,4 @@
-// Makes the parser from the table of commands.
+// Builds the parser from the table of commands.
 import { Argument as ParserArgument, Command as Parser, CommanderError, Option } from 'commander'
 import { GLOBAL_FLAGS, type Argument, type Command, type Flag } from './command.ts'
 import { EXIT_TEXTS } from './exits.ts'
@@ -14,10 +14,10 @@ export interface ParserOutput {
   err(text: string): void
 }
 
-/** How a flag is written in help: `-d, --distribution <CODENAME>`. */
-/** What help, manual and documentation say of a flag. */
+/** The text for a flag in help, manual and documentation. */
 export const summaryOf = ({ summary, required }: Flag): string => (required ? `${summary} (required)` : summary)
 
+/** How a flag is written in help: `-d, --distribution <CODENAME>`. */
 export function flagUsage({ name, short, value, bare }: Flag): string {
   const long = `--${name}${value === undefined ? '' : bare === undefined ? ` <${value}>` : `[=${value}]`}`
   return short ? `-${short}, ${long}` : long
@@ -30,8 +30,8 @@ export function argumentUsage({ name, optional, many }: Argument): string {
 }
 
 /**
- * @returns what to run; null when help or the version was printed
- * @throws CommanderError for wrong use; its sentence is already written
+ * @returns the command to run; null when help or the version was printed
+ * @throws CommanderError for wrong usage; its sentence is already printed
  */
 export function parse(
   argv: readonly string[],
@@ -85,7 +85,7 @@ export function parse(
   return parsed
 }
 
-/** Names that commander gives: `dry-run` is `dryRun`. */
+/** Names in commander's form: `dry-run` is `dryRun`. */
 const keyOf = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 function prepared(parser: Parser, { out, err }: ParserOutput): Parser {
@@ -110,7 +110,7 @@ function optionOf(flag: Flag): Option {
     ),
     summaryOf(flag),
   )
-  // With a list of its own each time: a default array would be shared.
+  // With a new list each time, because a default array would be shared.
   if (flag.many) made.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])
   if (flag.choices) made.choices(flag.choices)
   if (flag.required) made.makeOptionMandatory()
@@ -118,8 +118,8 @@ function optionOf(flag: Flag): Option {
 }
 
 /**
- * `--wait FILE` would take the file for the time, so such a flag takes a value after `=` only.
- * What follows `--` is left alone.
+ * `--wait FILE` would use the file as the time, so such a flag only takes a value after `=`.
+ * Words after `--` are left alone.
  */
 export function withBareFlags(argv: readonly string[], table: readonly Command[]): string[] {
   const bare = new Map<string, string>(

@@ -1,10 +1,10 @@
-// What progress writes, and when: the hands of its clock are moved by the test.
+// What progress prints, and when: the test moves its clock.
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { createProgress, type Every, type Progress } from './progress.ts'
 import { createTerminal } from './terminal.ts'
 
-/** @param at where standard error goes */
+/** @param at kind of standard error */
 function watched(at: 'terminal' | 'pipe', quiet = false) {
   let written = ''
   let now = 0
@@ -32,7 +32,7 @@ function watched(at: 'terminal' | 'pipe', quiet = false) {
             one.work()
           }
     },
-    /** what was written since the last time */
+    /** the output since the last call */
     written() {
       const text = written
       written = ''

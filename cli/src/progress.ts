@@ -9,15 +9,15 @@ const BAR = 24
 export interface Item {
   /** bytes sent so far; a new try begins again */
   sent(bytes: number): void
-  /** what happens now, such as a step of the gate */
+  /** the current activity, such as a step of the gate */
   step(text: string): void
-  /** @param text what came of it */
+  /** @param text the result */
   end(text: string): void
 }
 
 export interface Progress {
   begin(name: string, size: number): Item
-  /** a line that stays, such as "trying again in 4 s" */
+  /** a permanent line, such as "trying again in 4 s" */
   note(text: string): void
   close(): void
 }
@@ -29,7 +29,7 @@ interface State {
   step: string
 }
 
-/** Does the work again and again. @returns what ends it */
+/** Repeats the work. @returns a function that ends it */
 export type Every = (ms: number, work: () => void) => () => void
 
 const every: Every = (ms, work) => {

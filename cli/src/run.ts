@@ -1,4 +1,4 @@
-// Runs one command line: parses it, gives the command what it works with, and turns every end into an exit code.
+// Runs one command line: parses it, gives the command its context, and converts every end to an exit code.
 import { CommanderError } from 'commander'
 import type { Retry } from 'gatehouse-client'
 import { createAccess } from './access.ts'
@@ -12,7 +12,7 @@ import { createTerminal, plain, type Streams } from './terminal.ts'
 export interface Surroundings extends Streams {
   env: Readonly<Record<string, string | undefined>>
   version: string
-  /** ends when the person interrupts */
+  /** aborted when the person interrupts */
   signal: AbortSignal
 }
 
@@ -26,7 +26,7 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
     })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    // Nothing was parsed, so the flag is looked for where it was typed.
+    // Nothing was parsed, so this looks for the flag in the typed words.
     if (wordsBefore(argv, '--').includes('--json')) {
       const detail = error.message.replace(/^error: /, '')
       stdout.write(`${JSON.stringify({ code: 'usage', detail }, null, 2)}\n`)
@@ -60,7 +60,7 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
 
 function failureOfThrown(error: unknown): Failure {
   if (error instanceof Failure) return error
-  // A file that cannot be written, or a connection that broke while an answer was read.
+  // A file that cannot be written, or a connection that was lost while an answer was read.
   const detail = error instanceof Error ? error.message : String(error)
   return new Failure(EXITS.failed, detail, { code: 'failed', detail })
 }

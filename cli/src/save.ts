@@ -6,7 +6,7 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 
-/** @param file written beside and renamed at the end, so that half of it never has the name */
+/** @param file written under a temporary name and renamed at the end, so that half of it never has the name */
 export async function save(response: Response, file: string | undefined, output: Writable): Promise<void> {
   const body = Readable.fromWeb((response.body ?? new Blob([]).stream()) as unknown as ReadableStream<Uint8Array>)
   if (file === undefined) {

@@ -1,4 +1,4 @@
-// The table of commands, in the order of help. Everything about a command follows from its entry.
+// The table of commands, in the order of help. Everything about a command is in its entry.
 import type { Command } from './command.ts'
 import { apiCommands } from './commands/api.ts'
 import { auditCommands } from './commands/audit.ts'

@@ -32,7 +32,7 @@ export interface Streams {
   stderr: Writable & { isTTY?: boolean; columns?: number }
 }
 
-/** What a server says must not move the cursor or change the title: control characters become spaces. */
+/** Text of a server must not move the cursor or change the title: control characters become spaces. */
 export function plain(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
 }

@@ -1,4 +1,4 @@
-// api, completion, man; and what the build and the documentation take from the table.
+// api, completion, man; and the parts of the table for the build and the documentation.
 import { readFile } from 'node:fs/promises'
 import { must, type Command, type Context, type Given } from '../command.ts'
 import { completionScript, SHELLS, type Shell } from '../completion.ts'
@@ -30,7 +30,7 @@ async function api(context: Context, given: Given) {
   return EXITS.done
 }
 
-/** `key=text`, or `key:=json` for numbers, lists and truth. */
+/** `key=text`, or `key:=json` for numbers, lists and booleans. */
 function fieldOf(text: string): [string, unknown] {
   const [, name, colon, value] = /^([^=:]+)(:?)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined) throw usage(`--field is name=text or name:=json, not ${text}`)
@@ -56,7 +56,7 @@ async function inputOf(file: string, { terminal }: Context): Promise<unknown> {
   }
 }
 
-/** @param table of all commands, these among them */
+/** @param table of all commands, including these */
 export const apiCommands = (table: () => readonly Command[]): readonly Command[] => [
   {
     name: 'api',

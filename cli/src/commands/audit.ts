@@ -119,7 +119,7 @@ export async function verifyChain(lines: AsyncIterable<string>) {
 function entryOf(line: string): Entry | null {
   try {
     const entry = JSON.parse(line) as Entry | null
-    // Written in another form, it could have a key twice.
+    // In another form, the line could contain a key twice.
     return typeof entry?.hash === 'string' && JSON.stringify(entry) === line ? entry : null
   } catch {
     return null

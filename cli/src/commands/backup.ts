@@ -32,7 +32,7 @@ async function list(context: Context) {
   return EXITS.done
 }
 
-/** Continues where an interrupted download ended, and verifies the digest before the file gets its name. */
+/** Continues an interrupted download, and verifies the digest before the file gets its name. */
 async function download(context: Context, given: Given) {
   const { terminal, signal } = context
   const client = await context.client()

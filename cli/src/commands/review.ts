@@ -90,7 +90,7 @@ async function show(context: Context, given: Given) {
   return EXITS.done
 }
 
-/** Of the held file; undefined where there is none, which the decision says better. */
+/** Digest of the held file; undefined when there is none: the decision itself reports that better. */
 async function digestOf(context: Context, given: Given): Promise<string | undefined> {
   const client = await context.client()
   const answer = await client.call('GET /security/packages/{name}/{version}/decision', {
@@ -106,7 +106,7 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
   const what = `${params.name} ${params.version}`
   const dryRun = given.is('dry-run')
   const client = await context.client()
-  // Before the question: what is decided about is what is there now, or what --sha256 says was looked at.
+  // Before the question: the decision is about the current file, or about the one that --sha256 names.
   const sha256 = given.text('sha256') ?? (await digestOf(context, given))
   if (decision === 'reject' && !dryRun && !given.is('yes')) {
     const question = `reject ${what}? Clients lose it where they have it, and the same bytes are refused from now on.`
@@ -150,7 +150,7 @@ type Preview = AnswerOf<'POST /security/decisions/bulk'>
 
 const EFFECTS = { offers: 'clients get it', withdraws: 'clients lose it', none: 'no change for clients' }
 
-/** What a dry run answered. @throws Failure with the exit code that the decision itself would have */
+/** Prints the result of a dry run. @throws Failure with the exit code that the decision itself would have */
 function foretell({ terminal, json }: Context, what: string, preview: Preview) {
   const refused = preview.items.find(({ result }) => result === 'failed')
   if (refused) {

@@ -11,7 +11,7 @@ async function vulns(context: Context, given: Given) {
   const query = {
     ...pageOf(given),
     q: cve,
-    // Only when it was asked for: `false` means those that are not known to be exploited.
+    // Only when requested: `false` would select findings that are not known to be exploited.
     kev: given.is('kev') ? true : undefined,
     severity: given.text('severity'),
     distribution: given.text('distribution'),

@@ -48,7 +48,7 @@ async function login(context: Context, given: Given) {
   return EXITS.done
 }
 
-/** A second service gets a profile of its own, named after its host. */
+/** A second service gets a separate profile, named after its host. */
 function store(config: Config, made: Profile, wanted: string | null): string {
   const taken = config.profiles['default']
   const name = wanted ?? (taken && taken.url !== made.url ? new URL(made.url).host : 'default')
@@ -97,7 +97,7 @@ async function logout({ access, terminal, json }: Context) {
   const { name, profile, url } = await access.target()
   if (!profile) throw signedOut(url ? `not signed in to ${url}` : 'not signed in')
   if (profile.session) {
-    // A session that has ended already needs no ending.
+    // A session that has already ended need not be ended.
     const result = await (await access.anonymous(profile.url, profile.token)).call('POST /auth/logout')
     if (!result.ok && result.error.status !== 401)
       terminal.complain(`the session could not be ended at the server: ${plain(result.error.detail)}`)
@@ -145,7 +145,7 @@ async function status(context: Context) {
     for (const [name, { error }] of wrong)
       terminal.print(`  ${plain(name)}: not ok${typeof error === 'string' ? `, ${plain(error)}` : ''}`)
   }
-  // A build that nobody named has no version.
+  // A development build has no version number.
   if (/^\d/.test(health.version) && health.version !== version)
     terminal.note(`this command is version ${version}; the one of the service: curl -fsSO ${url}/cli/gatehouse.mjs`)
   return health.status === 'unhealthy' ? EXITS.failed : EXITS.done

@@ -23,7 +23,7 @@ async function upload(context: Context, given: Given) {
   const waitMs = wait === undefined ? null : spanMs(wait, 'wait')
   const files = await filesOf(given.list('FILES'))
   const client = await context.client()
-  // Before gigabytes are read and sent: whether anybody is signed in.
+  // Checks that somebody is signed in before gigabytes are read and sent.
   need(await client.call('GET /auth/me', { signal }))
   const jobs = files.flatMap((file) =>
     [...new Set(given.list('distribution'))].map((distribution): Job => ({ file, distribution })),
@@ -41,7 +41,7 @@ async function upload(context: Context, given: Given) {
     const ends: Promise<void>[] = []
     await inParallel(jobs, parallel, async (job, i) => {
       const sent = await send(job, { client, progress, signal, fileOf })
-      // People decide when they like: what is not sent yet does not wait for them.
+      // People decide at any time, so the remaining uploads do not wait for them.
       ends.push(
         decided(sent, waiter).then((outcome) => {
           outcomes[i] = outcome
@@ -105,7 +105,7 @@ async function send({ file, distribution }: Job, { client, progress, signal, fil
   return { outcome: result.ok ? outcomeOf(result.data) : problemOutcome(result.error, distribution), item }
 }
 
-/** What came of it, with `--wait` after people decided. */
+/** The result of an upload; with `--wait`, after people have decided. */
 async function decided({ outcome, item }: Sent, waiter: Waiter | null): Promise<Outcome> {
   let last = outcome
   if (outcome.held && waiter) {
@@ -116,7 +116,7 @@ async function decided({ outcome, item }: Sent, waiter: Waiter | null): Promise<
   return last
 }
 
-/** Runs the work for each item, so many at a time, and begins none after an interruption of all. */
+/** Runs the work for each item, a limited number at a time; starts no more after an interruption. */
 async function inParallel<T>(
   items: readonly T[],
   parallel: number,
@@ -158,11 +158,11 @@ async function promote(context: Context, given: Given) {
     for (const warning of answer.warnings) terminal.complain(`warning: ${plain(warning)}`)
     terminal.note(plain(answer.message))
   }
-  // Each is an answer to a request that came through.
+  // Each is an answer to a request that succeeded.
   return gravest(failed.map(({ code }) => exitOf({ code: code ?? '', status: 200 })))
 }
 
-/** As many as the API takes. */
+/** The limit of the API. */
 const MOST_PROMOTED = 200
 
 /** `hello` or `hello=2.10-3`, as apt writes it. */

@@ -1,4 +1,4 @@
-// What came of one upload, in words and as an exit code.
+// The result of one upload, in words and as an exit code.
 import type { Problem, UploadAnswer } from 'gatehouse-client'
 import { EXITS, exitOf, exitOfStatus, type Exit } from '../exits.ts'
 import { sentence } from '../failure.ts'
@@ -28,7 +28,7 @@ export function outcomeOf(answer: UploadAnswer): Outcome {
   }
 }
 
-/** The same bytes may be there already, which is what was wanted, unless they are held or refused there. */
+/** The same bytes may exist there already. That is a success, unless they are held or refused there. */
 export function problemOutcome(problem: Problem, distribution: string): Outcome {
   const { code, body } = problem
   const status = body['existing_status'] ?? body['status']
@@ -52,7 +52,7 @@ export function problemOutcome(problem: Problem, distribution: string): Outcome 
   }
 }
 
-/** After waiting. */
+/** The result after waiting for people. */
 export function decidedOutcome(before: Outcome, decided: Decided): Outcome {
   const { package: name, version, arch } = before.held ?? { package: '', version: '', arch: '' }
   const what = `${name} ${version} (${arch})`

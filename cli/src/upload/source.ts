@@ -1,4 +1,4 @@
-// A file on the disk, as it is hashed and sent.
+// A file on the disk, for hashing and sending.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -21,7 +21,7 @@ export async function hashed(path: string, signal: AbortSignal): Promise<LocalFi
   return { path, size: info.size, sha256: hash.digest('hex') }
 }
 
-/** @param sent told how many bytes the connection took; begins again with each try */
+/** @param sent receives the number of bytes that the connection accepted; begins again with each try */
 export function sourceOf({ path, size }: LocalFile, sent: (bytes: number) => void): FileSource {
   return {
     name: basename(path),

@@ -1,7 +1,7 @@
-// Waits for what people decide about held packages: follows the events of the service, and looks itself now and then.
+// Waits for people's decisions about held packages: follows the events of the service, and also polls.
 import type { Client, Problem } from 'gatehouse-client'
 
-/** One that is looked for: a record. */
+/** A record whose decision is awaited. */
 export interface Held {
   package: string
   version: string
@@ -18,7 +18,7 @@ export interface Waiter {
   close(): void
 }
 
-/** Without events: how often it looks. With them too, because a stream can be silent for bad reasons. */
+/** How often it polls: without events, and also with them, because a stream can be silent by fault. */
 const LOOK_MS = 15_000
 
 /** @param deadline ms since 1970 */
@@ -30,7 +30,7 @@ export function createWaiter(client: Client, deadline: number, signal: AbortSign
   const wakers = new Map<() => void, Held>()
   let follows = false
 
-  // One stream for all: a person or token may open five at a time.
+  // One stream for all records, because a person or token may open only five at a time.
   async function follow(): Promise<void> {
     for await (const result of client.events('/dashboard/events', { signal: ended.signal })) {
       if (!result.ok) continue
@@ -44,7 +44,7 @@ export function createWaiter(client: Client, deadline: number, signal: AbortSign
     }
   }
 
-  /** Until an event about it, or the time to look. */
+  /** Resolves at an event about the record, or when it is time to poll. */
   function news(held: Held): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
@@ -84,13 +84,13 @@ export function createWaiter(client: Client, deadline: number, signal: AbortSign
       for (;;) {
         if (signal.aborted) return { status: null, why: 'interrupted' }
         if (ended.signal.aborted) return unread ? { status: null, problem: unread } : { status: null, why: 'time' }
-        // Waiting begins before the look, so that nothing between them is missed.
+        // Starts to wait before it polls, so that no event in between is missed.
         const next = news(held)
         const found = await statusOf(held)
         const problem = 'problem' in found ? found.problem : null
         if (problem?.code === 'aborted') continue
         unread = problem
-        // A service that is away for longer than a request is tried again comes back: an upgrade takes minutes.
+        // The service may be away longer than a request is retried, for example for minutes during an upgrade. It will come back.
         if (found.status !== 'pending_review' && !(problem && passes(problem))) {
           for (const [wake, one] of wakers) if (one === held) wake()
           return found
@@ -106,5 +106,5 @@ export function createWaiter(client: Client, deadline: number, signal: AbortSign
   }
 }
 
-/** Whether it may be better at the next look. */
+/** Whether the next poll may succeed. */
 const passes = ({ status, code }: Problem) => code === 'network_error' || status === 429 || (status ?? 0) >= 500
