@@ -1,4 +1,4 @@
-// When a request is sent again.
+// When a request is retried.
 import { expect, test } from 'vitest'
 import { createPace, delayBefore } from './attempts.ts'
 import { localProblem, retryAfterOf } from './problem.ts'

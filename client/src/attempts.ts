@@ -1,14 +1,14 @@
-// When a request is sent again, and how long everybody waits before.
+// When a request is retried, and how long all requests wait before.
 import { localProblem, type Problem, type Result } from './problem.ts'
 
 /** Tries after the first one. */
 const RETRIES = 5
 const FIRST_DELAY_MS = 1000
 const LONGEST_DELAY_MS = 30_000
-/** How long rate limits may hold up one request. */
+/** How long rate limits may delay one request. */
 const PATIENCE_MS = 15 * 60_000
 
-/** Nothing was done, so another try is safe for every request. The API answers them before it begins. */
+/** The API gives these answers before it does anything, so another try is safe for every request. */
 const NOT_BEGUN = new Set([
   'passive_replica',
   'shutting_down',
@@ -16,7 +16,7 @@ const NOT_BEGUN = new Set([
   'scanner_unavailable',
   'storage_unavailable',
 ])
-/** A later try gives the same answer. */
+/** Another try would get the same answer. */
 const LASTING = new Set(['scan_incomplete', 'webhook_not_configured'])
 
 export interface Retry {
@@ -30,18 +30,18 @@ export interface AttemptDeps {
   pace: Pace
   random(): number
   onRetry?: ((retry: Retry) => void) | undefined
-  /** After a 401: whether the next try has a credential that was not refused. Without it there is only one. */
+  /** After a 401: whether the next try has a credential that was not refused. Without this function there is no next try. */
   hasAnother?: (() => Promise<boolean>) | undefined
 }
 
 /**
- * @param attempt tries that failed before
- * @param repeatable whether the request may be carried out twice: reads, and uploads, because the same bytes are found
+ * @param attempt number of failed tries
+ * @param repeatable whether the request may run twice: reads, and uploads, because the server recognizes the same bytes
  * @returns ms to wait before the next try; null to give up
  */
 export function delayBefore(problem: Problem, attempt: number, repeatable: boolean, random: number): number | null {
   const { code, status, retryAfterMs } = problem
-  // Half of it is random, so that clients that failed together do not come back together.
+  // Half of it is random, so that clients that failed together do not retry together.
   const backOff = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + random / 2)
   if (status === 429) return (retryAfterMs ?? backOff) + random * 500
   if (attempt >= RETRIES || LASTING.has(code)) return null
@@ -50,7 +50,7 @@ export function delayBefore(problem: Problem, attempt: number, repeatable: boole
   return Math.max(backOff, retryAfterMs ?? 0)
 }
 
-/** Runs the work until it succeeds or another try makes no sense. */
+/** Runs the work until it succeeds or another try is useless. */
 export async function attempts<T>(
   work: () => Promise<Result<T>>,
   { repeatable, signal }: { repeatable: boolean; signal: AbortSignal | undefined },
@@ -79,10 +79,10 @@ export async function attempts<T>(
   }
 }
 
-/** One for a client: what a rate limit tells one request, all others obey too. */
+/** One for each client: a rate limit on one request delays all others too. */
 export interface Pace {
   hold(ms: number): void
-  /** Resolves when requests may be sent; false when the signal came first. */
+  /** Resolves when requests may be sent; with false when the signal aborts first. */
   ready(signal?: AbortSignal): Promise<boolean>
 }
 

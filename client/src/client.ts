@@ -7,11 +7,11 @@ import { answeredProblem, localProblem, thrownProblem, type Result } from './pro
 import type { Opened, Transport } from './transport.ts'
 import { sendUpload, type UploadAnswer, type UploadOptions } from './upload.ts'
 
-/** `METHOD /path`, as the API declares it, without `/api/v1`. */
+/** `METHOD /path` from the API's declaration, without `/api/v1`. */
 export type Endpoint = keyof Operations
 export type AnswerOf<E extends Endpoint> = Operations[E]['answer']
 
-/** A key that may be left out when everything in it may. */
+/** A key that may be omitted when all its parts may. */
 type Part<Name extends string, T> = [T] extends [undefined]
   ? Partial<Record<Name, undefined>>
   : object extends T
@@ -33,11 +33,11 @@ export type Call<E extends Endpoint> = Part<'params', Operations[E]['params']> &
 type Arguments<E extends Endpoint> = object extends Call<E> ? [call?: Call<E>] : [call: Call<E>]
 
 export interface ClientOptions {
-  /** address of the service; `/api/v1` at its end is the same */
+  /** address of the service, with or without `/api/v1` at its end */
   url: string
   /**
-   * A session or an API token; null sends none, as for cookies. A function is asked for each request, and once more after
-   * a 401: a session may have been renewed while the request was under way.
+   * A session or an API token; null sends none, as for cookies. A function is called for each request, and again after
+   * a 401, because a session may have been renewed while the request was running.
    */
   token?: string | null | (() => string | null | Promise<string | null>)
   /** another `fetch`, for proxies or certificates */
@@ -51,17 +51,17 @@ export interface ClientOptions {
 
 export interface Client {
   readonly url: string
-  /** Calls an endpoint and reads its JSON. Retries by the rules of the README. Never throws for what the server says. */
+  /** Calls an endpoint and reads its JSON. Retries by the rules of the README. Never throws because of the server's answer. */
   call<E extends Endpoint>(endpoint: E, ...call: Arguments<E>): Promise<Result<AnswerOf<E>>>
-  /** The same for files and streams: gives the answer unread. */
+  /** The same for files and streams: returns the answer unread. */
   open<E extends Endpoint>(endpoint: E, ...call: Arguments<E>): Promise<Opened>
-  /** Any path, for what the types do not know. */
+  /** Calls any path that the types do not contain. */
   request(
     method: string,
     path: string,
     call?: CallOptions & { query?: Record<string, unknown>; body?: unknown },
   ): Promise<Opened>
-  /** Follows a stream of events; connects again with `Last-Event-ID`. */
+  /** Follows a stream of events; reconnects with `Last-Event-ID`. */
   events(path: string, options?: EventsOptions): AsyncGenerator<Result<ServerEvent>>
   /** Sends a package file, with progress. */
   upload(options: UploadOptions): Promise<Result<UploadAnswer>>

@@ -3,18 +3,18 @@
 export interface ServerEvent {
   /** `message` where the server gives no name */
   event: string
-  /** parsed where it is JSON, else the text */
+  /** parsed if it is JSON, otherwise the text */
   data: unknown
-  /** of this event or the last one that had an id; empty before the first */
+  /** id of this event, or of the last one with an id; empty before the first */
   id: string
 }
 
-/** Takes text in pieces of any size. */
+/** Accepts text in pieces of any size. */
 export interface EventParser {
-  /** @returns the events that are complete now */
+  /** @returns the events that are now complete */
   push(text: string): ServerEvent[]
   readonly lastId: string
-  /** ms that the server wants between connections; null when it did not say */
+  /** ms that the server wants between connections; null when it stated none */
   readonly retryMs: number | null
 }
 
@@ -50,7 +50,7 @@ export function createEventParser(lastId = ''): EventParser {
       }
       rest += text
       const events: ServerEvent[] = []
-      // A carriage return at the end may be half of a line end.
+      // A carriage return at the end may be the first half of a line end.
       for (let end: RegExpExecArray | null; (end = /\r\n|\n|\r(?!$)/.exec(rest));) {
         const made = take(rest.slice(0, end.index))
         rest = rest.slice(end.index + end[0].length)
@@ -75,7 +75,7 @@ function valueOf(text: string): unknown {
   }
 }
 
-/** The text of an answer as it arrives. @throws what reading throws */
+/** The text of an answer as it arrives. @throws errors of reading */
 export async function* textOf(response: Response): AsyncGenerator<string> {
   // Not `for await`: not every browser can iterate over a stream.
   const reader = response.body?.getReader()

@@ -6,16 +6,16 @@ import { localProblem, thrownProblem, type Problem, type Result } from './proble
 
 export interface EventsOptions {
   signal?: AbortSignal
-  /** continue after the event that had this id */
+  /** continues after the event with this id */
   lastEventId?: string
-  /** false: the end of the connection is the end; by default the stream is opened again */
+  /** false: ends with the connection; by default the stream is opened again */
   reconnect?: boolean
 }
 
 const SILENCE_MS = 60_000
 
 /**
- * The events, and each interruption as a failure; after one that no other try can mend it ends. The server sends a
+ * Yields the events, and each interruption as a failure; ends after a failure that no other try can fix. The server sends a
  * heartbeat every 15 s, so a stream that is silent for a minute is opened again.
  */
 export async function* followEvents(
@@ -41,7 +41,7 @@ export async function* followEvents(
         let timer = setTimeout(stop, SILENCE_MS)
         try {
           for await (const text of textOf(opened.data)) {
-            // What was open is no failure to open: a proxy that ends quiet streams must not end the following.
+            // The stream was open, so this is no failure to open it: a proxy that ends quiet streams must not end the following.
             failures = 0
             isSecondCredential = false
             clearTimeout(timer)

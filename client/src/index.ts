@@ -1,4 +1,4 @@
-// What the package offers.
+// The exports of the package.
 export { createClient } from './client.ts'
 export type { Call, CallOptions, Client, ClientOptions, Endpoint, AnswerOf } from './client.ts'
 export type { Opened } from './transport.ts'

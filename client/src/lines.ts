@@ -1,7 +1,7 @@
 // Reads JSON lines, such as the export of the audit log.
 import { textOf } from './events.ts'
 
-/** The lines of an answer, without their ends, as they arrive. @throws what reading throws */
+/** The lines of an answer, without their line ends, as they arrive. @throws errors of reading */
 export async function* readLines(response: Response): AsyncGenerator<string> {
   let rest = ''
   for await (const text of textOf(response)) {

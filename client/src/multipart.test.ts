@@ -1,4 +1,4 @@
-// The streamed form.
+// The streamed multipart form.
 import { expect, test } from 'vitest'
 import { streamedForm } from './multipart.ts'
 

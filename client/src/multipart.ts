@@ -3,7 +3,7 @@
 /** A file that can be read more than once: each try reads it again. */
 export interface FileSource {
   name: string
-  /** bytes; exactly as many are sent */
+  /** in bytes; exactly this many are sent */
   size: number
   stream(): AsyncIterable<Uint8Array>
 }
@@ -14,13 +14,13 @@ export interface StreamedForm {
   body(): ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
-/** A file name or field in a header of a part: as browsers write it (WHATWG HTML, section 4.10.22.8). */
+/** A file name or field in the header of a part, in the form of browsers (WHATWG HTML, section 4.10.22.8). */
 const quoted = (text: string) => `"${text.replace(/["\r\n]/g, (one) => encodeURIComponent(one))}"`
 
 export function streamedForm(fields: Record<string, string>, file: FileSource): StreamedForm {
   const boundary = `gatehouse-${crypto.randomUUID()}`
   const encoder = new TextEncoder()
-  // Fields go first, so that the server can refuse before it reads the file.
+  // Fields are sent first, so that the server can refuse before it reads the file.
   const head = encoder.encode(
     Object.entries(fields)
       .map(

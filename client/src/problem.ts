@@ -1,12 +1,12 @@
-// Errors as values: what a server refused, or what kept the client from asking it.
+// Errors as values: refusals of the server, and failures to reach it.
 
-/** A failure. `body` is the error body of the API, so its keys beside `code` and `detail` are there too. */
+/** A failure. `body` is the error body of the API, which has further keys beside `code` and `detail`. */
 export interface Problem {
   /** a code of the API, or `network_error`, `certificate_error`, `unexpected_answer`, `redirected`, `no_credential`, `aborted` */
   code: string
   /** one sentence for people */
   detail: string
-  /** HTTP status; null when there was no answer, or the failure came inside a stream */
+  /** HTTP status; null when there was no answer, or the failure occurred inside a stream */
   status: number | null
   /** from `Retry-After`; null without one */
   retryAfterMs: number | null
@@ -21,18 +21,18 @@ export function localProblem(code: string, detail: string, status: number | null
   return { code, detail, status, retryAfterMs: null, requestId: null, body: { code, detail } }
 }
 
-/** What a thrown value of `fetch` or of reading its body means. */
+/** The Problem for a value thrown by `fetch` or while its body is read. */
 export function thrownProblem(error: unknown, signal: AbortSignal | undefined): Problem {
   if (signal?.aborted) return localProblem('aborted', 'interrupted')
   const { code = '' } = ((error as Error).cause ?? error) as { code?: string }
-  // Another try does not make a certificate valid.
+  // Another try cannot fix a certificate.
   return localProblem(CERTIFICATE.test(code) ? 'certificate_error' : 'network_error', causeOf(error))
 }
 
-/** How Node names what is wrong with a certificate (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
+/** Node's codes for invalid certificates (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
 const CERTIFICATE = /CERT|CRL|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|INVALID_CA|ERR_TLS/
 
-/** `fetch` says "fetch failed"; the reason is below it, and of several addresses there are several. */
+/** `fetch` says "fetch failed"; the reason is in its cause, and with several addresses there are several. */
 function causeOf(error: unknown): string {
   const { message, cause, errors } = error as { message?: string; cause?: unknown; errors?: unknown[] }
   if (cause instanceof Error) return causeOf(cause)

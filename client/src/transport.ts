@@ -3,9 +3,9 @@ import type { Result } from './problem.ts'
 
 export type Opened = Result<Response>
 
-/** What the other parts of the client send requests with. */
+/** Sends requests for the other parts of the client. */
 export interface Transport {
-  /** One try. Redirects are not followed: they would carry the credential elsewhere, or make a GET of a POST. */
+  /** One try. Redirects are not followed: they would send the credential elsewhere, or turn a POST into a GET. */
   send(method: string, path: string, init: RequestInit & { duplex?: 'half' }): Promise<Opened>
   deps: AttemptDeps
 }

@@ -1,4 +1,4 @@
-// Sends a package file and follows its way through the gate.
+// Sends a package file and follows the steps of the gate.
 import { attempts } from './attempts.ts'
 import type { Transport } from './transport.ts'
 import { createEventParser, textOf } from './events.ts'
@@ -20,14 +20,14 @@ export interface UploadOptions {
   /** streamed; a browser takes a `Blob` or `File`, which it streams itself */
   file: FileSource | Blob
   distribution: string
-  /** in hex; the server refuses other bytes */
+  /** SHA-256 in hex; the server refuses other bytes */
   sha256?: string
   signal?: AbortSignal
-  /** each step of the gate, as it begins and ends; a new try begins again */
+  /** called when each step of the gate begins and ends; a new try begins again */
   onStep?: (step: UploadStep) => void
 }
 
-/** Another try is always safe: bytes that arrived are answered with `already_exists`. */
+/** Another try is always safe: for bytes that have already arrived the answer is `already_exists`. */
 export function sendUpload(transport: Transport, options: UploadOptions): Promise<Result<UploadAnswer>> {
   return attempts(() => once(transport, options), { repeatable: true, signal: options.signal }, transport.deps)
 }
