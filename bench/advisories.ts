@@ -1,4 +1,4 @@
-// Measures lists of findings, one by one and by advisory, narrowed by a part of package names: 200,000 findings in 10,000 packages.
+// Measures lists of findings, one by one and by advisory, by a part of package names: 200,000 findings in 10,000 packages.
 // Usage: npx node bench/advisories.ts [--packages 10000] [--each 20] [--rounds 15]; PostgreSQL with bin/with-postgres.mjs
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ const base = await mkdtemp(join(tmpdir(), 'bench-advisories-'))
 const { url, drop } = await createBenchDatabase(base)
 const { db, engine, close } = await fillRows(url, packages)
 try {
-  // An advisory concerns some packages to some thousand; a tenth of them are in many.
+  // An advisory concerns between some packages and some thousand; a tenth of them concern many.
   await sql`insert into findings (package_id, cve, distribution, severity, fix_state, action, in_kev, epss, first_seen, risk, finding)
     select package_id, cve, distribution, severity, 'fixed', 'warn', n % 97 = 0, (n % 100) / 100.0, now(), risk, jsonb_build_object('id', cve,
       'severity', severity, 'cvss', 5.5, 'description', repeat('what it lets others do ', 12), 'fix_state', 'fixed', 'fix_versions', '["2.0"]'::jsonb, 'urls', '[]'::jsonb)

@@ -1,4 +1,4 @@
-// Measures a backup of a large pool beside plain tar, while uploads go on, and its restore, compared by digest.
+// Measures a backup of a large pool compared with plain tar, during uploads, and its restore, compared by digest.
 // Usage: node bin/with-postgres.mjs npx node bench/backup.ts [--files 1600] [--mib 5] [--large 2]; needs three
 // times the size of the pool (10 GB) below TMPDIR.
 import { execFile, execFileSync, spawn } from 'node:child_process'
@@ -64,13 +64,13 @@ async function fillPool(): Promise<void> {
     await writeDeb(path, `large-${i}`, mib)
     files.push(path)
   }
-  // Few at a time, because each is read by its own stream.
+  // Few at a time, because each is read by a separate stream.
   for (let at = 0; at < files.length; at += 20)
     await fill({ databaseUrl: from.url, reposDir, codename: 'jammy', files: files.slice(at, at + 20) })
   await rm(source, { recursive: true })
 }
 
-/** Uploads one small package after the other while the work runs. */
+/** Uploads small packages one after the other while the work runs. */
 async function beside<T>(service: Watched, work: () => Promise<T>): Promise<T> {
   let isOver = false
   const took: number[] = []
@@ -111,7 +111,7 @@ async function restore(archive: string): Promise<void> {
   console.log(`restore: ${((performance.now() - began) / 1000).toFixed(0)} s, at most ${peak.toFixed(0)} MiB`)
 }
 
-/** Every file of the restored pool is below a directory named after its digest. */
+/** Checks that every file of the restored pool is below a directory named after its digest. */
 async function compare(): Promise<void> {
   const wanted = await namesBelow(join(reposDir, 'pool'))
   const found = await namesBelow(join(restored, 'pool'))

@@ -1,4 +1,4 @@
-// Measures what a person waits for in the console with many packages: the next package of the review, a filter, a long page.
+// Measures how long a person waits in the console with many packages: the next package of the review, a filter, a long page.
 // Usage: node bin/with-postgres.mjs npx node bench/console.ts [--packages 10000] [--rounds 20]
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -22,7 +22,7 @@ execFileSync(process.execPath, [join(import.meta.dirname, '../bin/build.mjs')], 
 const base = await mkdtemp(join(tmpdir(), 'bench-console-'))
 const { url, drop } = await createBenchDatabase(base)
 const times = new Map<string, number[]>()
-/** of the page's main thread, which a loaded machine lengthens less than the time on the wall */
+/** processor time of the page's main thread, which depends less on the load of the machine than the elapsed time */
 const processor = new Map<string, number[]>()
 let used = async () => NaN
 /** the package that is open in the review */
@@ -45,7 +45,7 @@ try {
     await decided(page)
     for (let round = 0; round < rounds; round++) {
       await measure(page, 'review: j, until the next package is open', () => page.keyboard.press('j'), decided)
-      // Somebody looks at it; meanwhile the neighbours are loaded.
+      // Somebody reads it; meanwhile the neighbours are loaded.
       await pause(500)
     }
     for (let round = 0; round < rounds; round++) {
@@ -55,7 +55,7 @@ try {
       await status.click()
       const held = page.getByRole('option', { name: 'in review' })
       await held.waitFor()
-      // Of all packages the first is held and the second is not.
+      // In the unfiltered list the first package is held and the second is not.
       const filtered = () => page.locator('tbody tr').nth(1).filter({ hasText: 'in review' }).waitFor()
       await measure(page, 'packages: choosing a status, until its rows are shown', () => held.click(), filtered)
     }
@@ -83,7 +83,7 @@ for (const [what, list] of times)
     `of the page's processor time ${quantile(processor.get(what) ?? [], 0.5).toFixed(0)} ms`,
   )
 
-/** The time includes the driver's own way to the browser and back, a few milliseconds each. */
+/** The time includes the driver's own communication with the browser, a few milliseconds each. */
 async function measure(
   page: Page,
   what: string,
@@ -98,7 +98,7 @@ async function measure(
   processor.set(what, [...(processor.get(what) ?? []), (await used()) - before])
 }
 
-/** Another package than before is open, with the buttons that decide about it. */
+/** Waits until another package is open, with the buttons for its decision. */
 async function decided(page: Page): Promise<void> {
   const article = page.locator(`article:not([aria-label="${last}"])`)
   await article.getByRole('button', { name: 'Approve', exact: true }).waitFor()

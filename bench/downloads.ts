@@ -1,6 +1,6 @@
-// Measures reading access logs, and what people then ask: 10,000,000 lines of 30 days in ten rotated logs, one in ten of them a
-// package. Usage: npx node bench/downloads.ts [--lines 10000000]; PostgreSQL with bin/with-postgres.mjs
-// On a machine with other work, the CPU time varies less than the time.
+// Measures reading access logs and the queries on the result: 10,000,000 lines of 30 days in ten rotated logs, one in ten of them
+// a package. Usage: npx node bench/downloads.ts [--lines 10000000]; PostgreSQL with bin/with-postgres.mjs
+// On a machine with other work, the CPU time varies less than the elapsed time.
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,7 +20,7 @@ const FILES = 10
 const PACKAGES = 5000
 const CLIENTS = 20_000
 const DAYS = 30
-/** One line in so many is a package; the others are indexes, mostly 304. */
+/** One line in this many is a package; the others are indexes, mostly 304. */
 const ONE_PACKAGE_IN = 10
 const AGENTS = ['Debian APT-HTTP/1.3 (2.6.1)', 'Ubuntu APT-HTTP/1.3 (2.4.13)', 'curl/8.5.0', 'libdnf5/5.2']
 
@@ -119,7 +119,7 @@ async function offerPackages(db: Db): Promise<string[]> {
   })
 }
 
-/** The log that was rotated so many times; 0 is the current one. */
+/** Writes the log that was rotated this many times; 0 is the current one. */
 async function writeLog(file: number, targets: readonly string[]): Promise<void> {
   const name = file === 0 ? 'access-apt.log' : `access-apt.log.${file}`
   const out = createWriteStream(join(bench.ours, name), { highWaterMark: 1 << 20 })
@@ -128,13 +128,13 @@ async function writeLog(file: number, targets: readonly string[]): Promise<void>
   let text = ''
   for (let i = 0; i < each; i++) {
     const at = new Date(begin + Math.floor((i / each) * ((DAYS * 86_400_000) / FILES)))
-    // A small generator of its own: every run writes the same lines.
+    // A small generator with a fixed seed, so that every run writes the same lines.
     const random = Math.imul((file * each + i) ^ 0x9e3779b9, 0x85ebca6b) >>> 8
     const client = random % CLIENTS
     const address = `10.${client >> 16}.${(client >> 8) & 255}.${client & 255}`
     const agent = AGENTS[client % AGENTS.length] as string
     const isPackage = i % ONE_PACKAGE_IN === 0
-    // Some packages are asked for much more often than others.
+    // Some packages are requested much more often than others.
     const rank = Math.floor(PACKAGES * ((random >>> 4) / (1 << 20)) ** 3) % PACKAGES
     text += logLine({
       file: isPackage ? (targets[rank] as string) : '/repos/dists/jammy/InRelease',

@@ -1,5 +1,5 @@
-// Measures a drift scan over many published packages, a few of them damaged, with requests beside it. The second scan compares digests
-// of what the first did not reach.
+// Measures a drift scan over many published packages, a few of them damaged, with requests at the same time. The second scan
+// compares the digests that the first did not reach.
 // Usage: npx node bench/drift.ts [--packages 100000]; PostgreSQL with bin/with-postgres.mjs
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, open, readdir, rm, stat, utimes } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// Fills the database and pool of a service with packages as uploads do, without the gate and without publishing.
+// Fills the database and pool of a service with packages like uploads, but without the gate and without publishing.
 import { mkdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { sql } from 'kysely'

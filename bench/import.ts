@@ -1,4 +1,4 @@
-// Measures how long an import of many small packages from a local upstream takes until all are served, and the peers' mirrors of it.
+// Measures an import of many small packages from a local upstream until all are served, and the mirrors of peers for it.
 // Usage: node bin/with-postgres.mjs npx node bench/import.ts [--packages 10000] [--peers yes]
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,7 +14,7 @@ import { mirrorsFor } from './peers.ts'
 import { writeSamples } from './samples.ts'
 
 const CODENAME = 'jammy'
-/** Directories of nginx that are not made elsewhere. */
+/** Directories that nginx needs and nobody else creates. */
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
 
 const { values } = parseArgs({
@@ -129,7 +129,7 @@ server { listen 127.0.0.1:${port}; root ${directory}; } }`,
   return { url: `http://127.0.0.1:${port}/`, names, stop: () => server.kill() }
 }
 
-/** Processor time of a process with its threads and system calls: `utime` and `stime` of proc(5), in ticks of 10 ms. */
+/** Processor time of a process, its threads and its system calls: `utime` and `stime` of proc(5), in ticks of 10 ms. */
 async function processorSeconds(pid: number | undefined): Promise<number> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100

@@ -1,4 +1,4 @@
-// Measures how long parallel clients take to upload many small packages until all are served, and the peers' bulk import.
+// Measures the upload of many small packages by parallel clients until all are served, and the peers' bulk import.
 // Usage: node bin/with-postgres.mjs npx node bench/ingest.ts [--format deb] [--packages 10000] [--clients 8] [--peers yes]
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -77,7 +77,7 @@ try {
   await rm(base, { recursive: true, force: true })
 }
 
-/** Processor time of a process with its threads and system calls: `utime` and `stime` of proc(5), in ticks of 10 ms. */
+/** Processor time of a process, its threads and its system calls: `utime` and `stime` of proc(5), in ticks of 10 ms. */
 async function processorSeconds(pid: number | undefined): Promise<number> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100

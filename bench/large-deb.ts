@@ -1,4 +1,4 @@
-// Large packages for benchmarks of bytes: uploads, backups.
+// Large packages for benchmarks of throughput: uploads, backups.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'

@@ -1,6 +1,6 @@
 // Measures response times with many packages: lists with search, filters and far pages, the review queue, counts.
 // Usage: node bin/with-postgres.mjs npx node bench/list.ts [--packages 100000] [--rounds 50] [--plans]
-// With --plans it also tells how many rows each page reads, which does not depend on what else the machine does.
+// With --plans it also prints how many rows each page reads, which does not depend on other work of the machine.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ const { values } = parseArgs({
 const count = Number(values.packages)
 const rounds = Number(values.rounds)
 
-/** Tables with fewer rows are read as a whole: they have some rows for each distribution or job. */
+/** Smaller tables may be read completely: they have some rows for each distribution or job. */
 const SMALL = 1000
 const LAST = Math.floor(count / 50)
 const PAGES = [

@@ -1,4 +1,4 @@
-// Measures a search of the service log that finds nothing, in 1,000,000 lines: what it costs the service that answers it.
+// Measures a search of the service log without a match, in 1,000,000 lines: its cost for the service.
 // Usage: npx node bench/logs.ts [--lines 1000000]
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, open, rm } from 'node:fs/promises'
@@ -34,7 +34,7 @@ try {
   await rm(base, { recursive: true, force: true })
 }
 
-/** The log of another machine, with lines like those of requests. */
+/** Writes the log of another machine, with lines like those of requests. */
 async function writeLog(): Promise<void> {
   const directory = join(reposDir, 'logs')
   await mkdir(directory, { recursive: true })

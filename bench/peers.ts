@@ -1,4 +1,4 @@
-// The tools that the benchmarks compare with, set up as their manuals say and signing with an RSA-4096 key like Gatehouse.
+// The tools for comparison, set up as their manuals say and signing with an RSA-4096 key like Gatehouse.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -67,7 +67,7 @@ function signingRunner(base: string): (command: string, args: string[], cwd?: st
   return run
 }
 
-/** The peers of a format, each in its own directory below `base`. */
+/** The peers of a format, each in a separate directory below `base`. */
 export function peersFor(format: FormatId, base: string): Peer[] {
   const run = signingRunner(base)
   switch (format) {

@@ -1,11 +1,11 @@
-// What the statements of a request read, as PostgreSQL's auto_explain tells it: rows by table, and which tables were scanned.
+// The rows that the statements of a request read, by table, and the scanned tables, from PostgreSQL's auto_explain.
 import pg from 'pg'
 
-/** What one table gave while statements ran. */
+/** Reads of one table by statements. */
 export interface TableReads {
-  /** rows that were looked at, also those that a filter left out */
+  /** rows that were read, including those that a filter removed */
   rows: number
-  /** of them, in sequential scans */
+  /** number of these rows in sequential scans */
   scanned: number
 }
 
@@ -35,7 +35,7 @@ export function explaining(databaseUrl: string): string {
   return url.href
 }
 
-/** Reads the plans that the server logs. Needs the server of `bin/with-postgres.mjs`, whose log is beside its data. */
+/** Reads the plans in the server's log. Needs the server of `bin/with-postgres.mjs`, whose log is beside its data. */
 export async function openPlans(databaseUrl: string) {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
@@ -44,7 +44,7 @@ export async function openPlans(databaseUrl: string) {
   const sizeOf = async () => Number((await ask<{ size: string }>('select size from pg_stat_file($1)', [path])).size)
   let at = await sizeOf()
   return {
-    /** What the statements read since the last call, by table. */
+    /** The reads of all statements since the last call, by table. */
     async since(): Promise<Map<string, TableReads>> {
       const end = await sizeOf()
       const { text } = await ask<{ text: string }>(
@@ -64,7 +64,7 @@ export async function openPlans(databaseUrl: string) {
 
 function addReads(node: PlanNode, reads: Map<string, TableReads>): void {
   const table = node['Relation Name']
-  // A bitmap is made from an index, and the rows that it names are counted where they are fetched.
+  // A bitmap comes from an index, and its rows are counted where they are fetched.
   if (table !== undefined && node['Node Type'].includes('Scan')) {
     const each =
       (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)

@@ -1,4 +1,4 @@
-// Measures steady uploads to a repository of N packages: publishes a second, and the room of index generations; and one client
+// Measures steady uploads to a repository of N packages: publishes a second, and the size of index generations; and one client
 // that uploads one package after another.
 // Usage: node bin/with-postgres.mjs npx node bench/publish-steady.ts [--size 6300] [--clients 4] [--pause 600] [--seconds 60]
 import { execFileSync } from 'node:child_process'

@@ -28,7 +28,7 @@ const { values } = parseArgs({
     sizes: { type: 'string', default: '1000,10000,50000' },
     rounds: { type: 'string', default: '9' },
     peers: { type: 'string', default: 'yes' },
-    /** the distribution has so many, each with as many packages; uploads are for the first */
+    /** number of architectures of the distribution, each with the same number of packages; uploads are for the first */
     architectures: { type: 'string', default: '1' },
   },
 })

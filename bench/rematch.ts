@@ -18,7 +18,7 @@ const { values } = parseArgs({
 const count = Number(values.packages)
 const ECOSYSTEMS = ['Ubuntu:22.04:LTS', 'Debian:12', 'AlmaLinux:9', 'Alpine:v3.21']
 
-/** Half of them name a binary package, half a source package of several binary packages. */
+/** Half of them name a binary package, the other half a source package with several binary packages. */
 function advisories(from: number, to: number): SampleAdvisory[] {
   return Array.from({ length: to - from }, (_, n) => {
     const i = from + n

@@ -1,4 +1,4 @@
-// Measures the removal of old days of the audit log: 1,000,000 chained entries of 365 days in the database and in files, of which 90 days are kept.
+// Measures the removal of old days of the audit log: 1,000,000 chained entries of 365 days, in database and files; 90 days stay.
 // Usage: npx node bench/retention.ts [--entries 1000000]; PostgreSQL with bin/with-postgres.mjs
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -45,7 +45,7 @@ try {
   await rm(base, { recursive: true, force: true })
 }
 
-/** Rows and files, as the audit log leaves them. */
+/** Writes rows and files in the form of the audit log. */
 async function fillLog(): Promise<void> {
   const directory = join(reposDir, 'audit')
   await mkdir(directory, { recursive: true, mode: 0o700 })

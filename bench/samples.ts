@@ -14,7 +14,7 @@ const others = (i: number) => [1, 7, 31, 101].map((step) => nameOf((i * step + s
 const filesOf = (i: number) =>
   Array.from({ length: 12 }, (_, n) => `usr/share/${nameOf(i)}/part-${n}/data-${(i * 7919 + n) % 1000}.txt`)
 
-/** @param i the same number makes the same bytes @param arch as the format names it */
+/** @param i the same number gives the same bytes @param arch in the format's names */
 export async function buildSample(
   format: FormatId,
   i: number,

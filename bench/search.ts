@@ -1,4 +1,4 @@
-// Measures the search in the catalogs of four sources with 200,000 packages together, and what a package of them needs.
+// Measures the search in the catalogs of four sources with 200,000 packages in total, and resolving the needs of one package.
 // Usage: npx node bench/search.ts; PostgreSQL with bin/with-postgres.mjs
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { createBenchDatabase, median, quantile } from './database.ts'
 
 const PACKAGES = 200_000
 const ROUNDS = 30
-/** A package of one level needs all of the next. */
+/** A package of one level needs all packages of the next. */
 const LEVELS = 10
 const PER_LEVEL = 7
 

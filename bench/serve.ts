@@ -25,7 +25,7 @@ end`
 interface Server {
   name: string
   port: number
-  /** of all its processes */
+  /** ids of all its processes */
   pids(): number[]
   stop(): Promise<void>
 }
@@ -35,7 +35,7 @@ interface Load {
   connections: string
 }
 
-/** Means over one run of wrk. */
+/** Means of one run of wrk. */
 interface Run {
   /** requests per second */
   rate: number
@@ -79,7 +79,7 @@ async function compare(): Promise<void> {
     printRow('scenario', 'server', 'req/s', 'of nginx', 'p99 ms', 'CPU us/request', 'of nginx')
     for (const scenario of chosen) {
       const results = servers.map((): Run[] => [])
-      // One warm-up round each, for compiled code and caches.
+      // One warm-up round for each server, for compiled code and caches.
       for (const [i, server] of servers.entries()) runWrk(server, scenario.scripts[i]!, values)
       for (let round = 0; round < Number(values.rounds); round++) {
         for (const [i, server] of servers.entries()) results[i]!.push(runWrk(server, scenario.scripts[i]!, values))

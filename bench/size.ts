@@ -1,4 +1,4 @@
-// Measures how large the database is for N packages, and how it grows with publications. Usage as bench/publish.ts; [--packages 10000]
+// Measures the size of the database for N packages, and its growth by publications. Usage as bench/publish.ts; [--packages 10000]
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ try {
     await sql`vacuum full`.execute(db)
     const before = await sizeOf(db)
     console.log(`${count} packages: ${mib(before)}`)
-    // One package leaves with each publication, so each adds a row of its own and the end of an offer, with its entries.
+    // One package leaves with each publication, so each adds one row and ends one offer, with its entries.
     await sql`insert into publications (distribution, generation, revision, release_date, published_at, causes)
       select 'jammy', 'r' || n || '-1795364213-e4dc4e3a', n, 1795364213 + n, now(), '{upload,delete}' from generate_series(1, ${PUBLICATIONS}::int) n`.execute(
       db,

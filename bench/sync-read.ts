@@ -1,6 +1,6 @@
 // Measures reading an upstream apt repository: the description, every index and every entry, and the check of an unchanged one.
 // Usage: npx node bench/sync-read.ts [--suite bookworm]
-// The address is that of this machine's own apt, the keys are Debian's.
+// The address is the one in this machine's apt configuration, the keys are Debian's.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'

@@ -100,7 +100,7 @@ try {
   await run('unchanged')
   await db.updateTable('sources').set({ seen: null }).execute()
   await run('another Release, same packages')
-  // A twentieth of the packages is not known.
+  // A twentieth of the packages is unknown.
   await sql`delete from catalog where path like '%/python3-%'`.execute(db)
   await sql`delete from catalog_runs r where exists (select from unnest(fingerprints) f where f not in (select fingerprint from catalog))`.execute(
     db,
@@ -118,7 +118,7 @@ try {
 if (values.peers) await peers()
 await rm(base, { recursive: true })
 
-/** Filters that match no package leave the reading of the indexes. */
+/** Filters that match no package, so that the peers only read the indexes. */
 async function peers(): Promise<void> {
   const timed = (name: string, command: string, args: string[], env: NodeJS.ProcessEnv = {}) => {
     const began = performance.now()

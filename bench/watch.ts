@@ -1,4 +1,4 @@
-// A service under observation: while it does something long, requests go on beside it, and its memory and turns are noted.
+// Observes a service during long work: sends requests at the same time, and records its memory and its turns of the event loop.
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { loadavg } from 'node:os'
@@ -8,20 +8,20 @@ import { startService, type Service, type ServiceOptions } from '../test/service
 import { notingTurns, turnsIn } from '../test/turns.ts'
 import { quantile } from './database.ts'
 
-/** Asked again and again beside the work. */
+/** Requests that are repeated during the work. */
 const PROBES = [
   ['/health/live', 20],
   ['/artifacts/?page=2', 100],
 ] as const
 
 export interface Watched extends Service {
-  /** What happened while the work ran, as lines for a person. @returns what the work returned */
+  /** Runs the work and prints what happened meanwhile, as lines for people. @returns the result of the work */
   during<T>(what: string, work: () => Promise<T>): Promise<T>
-  /** A request that may take an hour. @returns the body of its answer; @throws for another status than 200 and 201 */
+  /** A request that may take an hour. @returns the body of its answer; @throws for a status other than 200 and 201 */
   ask(method: string, path: string, body?: object): Promise<any>
 }
 
-/** @param base a directory for what is noted */
+/** @param base a directory for the records */
 export async function startWatched(base: string, options: ServiceOptions): Promise<Watched> {
   const turnsFile = join(base, 'turns')
   const service = await startService({
@@ -84,7 +84,7 @@ export async function startWatched(base: string, options: ServiceOptions): Promi
   })
 }
 
-/** Resident, in MiB. */
+/** Resident memory in MiB. */
 function memoryOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024)
