@@ -1,5 +1,5 @@
-// `npm run audit-dependencies`: what is wrong with the packages of package-lock.json. Ends with 1 when something is.
-// Known vulnerabilities come from SVC_OSV_DIR, as for the service; without it they are not checked, which is said.
+// `npm run audit-dependencies`: reports faults of the packages in package-lock.json. Ends with 1 when there are any.
+// Known vulnerabilities come from SVC_OSV_DIR, as in the service; without it they are not checked, and the output says so.
 import { begin } from './runtime.mjs'
 
 await begin()

@@ -1,4 +1,4 @@
-// Builds the service into dist/ and the console into dist/web/, each when a source file is newer than its last build. `--force` builds always.
+// Builds the service into dist/ and the console into dist/web/, each if a source file is newer than its build. `--force`: always.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -21,12 +21,12 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const stamp = join(root, 'dist', '.built')
 const seed = join(root, 'dist', 'pglite-seed.tar')
 
-/** What the build writes among the sources. */
+/** The file that the build writes among the sources. */
 const MADE = join('client', 'src', 'operations.ts')
 
 /**
  * @param {string} path
- * @returns {number} the newest change of a file below it, in ms since 1970; that a file was added or removed counts too
+ * @returns {number} the newest change of a file below it, in ms since 1970; adding or removing a file counts too
  */
 function newest(path) {
   const info = statSync(path)
@@ -35,7 +35,7 @@ function newest(path) {
 }
 
 /**
- * Runs a program to its end, its output on standard error; throws when it fails.
+ * Runs a program to its end, with its output on standard error; throws when it fails.
  * @param {string} command
  * @param {string[]} args
  */
@@ -45,7 +45,7 @@ function run(command, args) {
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)
 }
 
-/** Writes dist/openapi.json from the declarations alone; the service answers with the same document. */
+/** Writes dist/openapi.json from the declarations alone; the service serves the same document. */
 async function writeOpenapi() {
   const load = (/** @type {string} */ name) => import(pathToFileURL(join(root, 'dist', 'api', name)).href)
   const [{ declarations }, { openapi }] = await Promise.all([load('contract.js'), load('http/openapi.js')])
@@ -53,7 +53,7 @@ async function writeOpenapi() {
   writeFileSync(join(root, 'dist', 'openapi.json'), `${JSON.stringify(openapi(declarations, { version }), null, 2)}\n`)
 }
 
-/** Compiles a project. Types are checked by `npm run check`; without them a build takes half the time. */
+/** Compiles a project. `npm run check` checks the types; a build without types takes half the time. */
 function compile(/** @type {string} */ project) {
   run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', project, '--noCheck'])
 }

@@ -14,7 +14,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
  * }} Operation
  */
 
-/** Paths of the API are written without it; the client puts it back. */
+/** Paths of the API are written without this prefix; the client adds it again. */
 const PREFIX = '/api/v1'
 
 /**
@@ -60,7 +60,7 @@ function objectOf({ properties = {}, required = [], patternProperties, additiona
 }
 
 /**
- * Parameters of one place. Those with a default may be left out.
+ * The type of the parameters in one place. Those with a default may be omitted.
  * @param {Operation} operation
  * @param {string} place
  */
@@ -102,6 +102,6 @@ export function operations({ paths }) {
  */
 export function writeClientTypes(from, to) {
   const text = operations(JSON.parse(readFileSync(from, 'utf8')))
-  // A file that did not change must not look new to the builds that read it.
+  // An unchanged file must not look new to the builds that read it.
   if (!existsSync(to) || readFileSync(to, 'utf8') !== text) writeFileSync(to, text)
 }

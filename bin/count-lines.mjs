@@ -1,4 +1,4 @@
-// Counts the lines of src, room by room, that are neither blank nor comment; tests and their fixtures apart.
+// Counts the lines of src by room that are neither blank nor comment; tests and their fixtures separately.
 // Usage: npm run --silent lines
 import { globSync, readFileSync } from 'node:fs'
 import ts from 'typescript'

@@ -1,4 +1,4 @@
-// What package-lock.json brings: its known vulnerabilities, found as the service finds those of packages, and its licences.
+// The packages of package-lock.json: their known vulnerabilities, found as the service finds those of packages; their licences.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatOf } from '../src/formats/index.ts'
@@ -12,13 +12,13 @@ const ROOT = join(import.meta.dirname, '..')
 export interface Dependency {
   name: string
   version: string
-  /** an SPDX expression as the package states it */
+  /** an SPDX expression in the package's own words */
   license: string | null
   /** only needed to build and to test */
   dev: boolean
 }
 
-/** Every package that the lock file names, those of other platforms too. */
+/** Every package in the lock file, including those for other platforms. */
 export function dependencies(): Dependency[] {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { version?: string; license?: string; dev?: boolean; link?: boolean; name?: string }>
@@ -32,7 +32,7 @@ export function dependencies(): Dependency[] {
 }
 
 /**
- * @param directory advisories in OSV format, as of `SVC_OSV_DIR`
+ * @param directory advisories in OSV format, as in `SVC_OSV_DIR`
  * @returns a line for each vulnerability; null when the directory has no advisories for npm
  * @throws Problem('upstream_error') when the directory cannot be read
  */
@@ -64,23 +64,23 @@ export async function vulnerabilitiesOf(
   )
 }
 
-/** They ask for no more than to be named, and permit use with Apache-2.0. */
+/** These licences only require attribution, and permit use with Apache-2.0. */
 const PERMISSIVE = [
   ...['MIT', 'MIT-0', 'Apache-2.0', 'ISC', '0BSD', 'BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'Unlicense'],
   ...['CC0-1.0', 'CC-BY-3.0', 'Python-2.0'],
 ]
-/** Used as they are, as files of their own that anybody may exchange. */
+/** Used unchanged, as separate files that anybody may exchange. */
 const AS_FILES: Readonly<Record<string, string>> = { openpgp: 'LGPL-3.0+', 'node-liblzma': 'LGPL-3.0' }
-/** State none; each has the text of the MIT licence. */
+/** Packages without a stated licence; each contains the text of the MIT licence. */
 const UNSTATED = ['decko', 'stickyfill']
 
-/** @returns a line for each package whose licence nobody has agreed to */
+/** @returns a line for each package with a licence that nobody has agreed to */
 export function unknownLicences(all: readonly Dependency[]): string[] {
   return all
     .filter(({ name, license, dev }) => {
       if (license === null) return !(dev && UNSTATED.includes(name))
       if (AS_FILES[name] === license) return false
-      // What only builds and tests is not given to anybody.
+      // Packages that are only used to build and test are not distributed.
       const agreed = dev ? [...PERMISSIVE, 'MPL-2.0'] : PERMISSIVE
       const parts = license.replace(/[()]/g, '').split(/ (?:AND|OR) /)
       const isAgreed = (part: string) => agreed.includes(part)

@@ -14,17 +14,17 @@ const at = (/** @type {string[]} */ ...path) => join(root, ...path)
 /** Debian's names of architectures, which nfpm takes for all formats. */
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' }
 
-/** The packages that hold Node itself, of which only the program is packed. */
+/** The packages that contain Node itself, of which only the program is packed. */
 const NODE = /^node_modules\/node-linux-/
 
-/** What a running service reads nothing of: declarations, maps, sources, binaries of other systems. */
+/** False for files that a running service never reads: declarations, maps, sources, binaries of other systems. */
 function isNeeded(/** @type {string} */ path) {
   if (/\.(?:d\.[cm]?ts|map|ts|md|markdown|flow)$/i.test(path) && !/licen[cs]e/i.test(basename(path))) return false
   const [, prebuild] = /\/prebuilds\/([^/]+)$/.exec(path) ?? []
   return prebuild === undefined || prebuild === `${process.platform}-${process.arch}`
 }
 
-/** The directories of packages that production needs and this machine has, as package-lock.json marks them. */
+/** The directories of packages that production needs and this machine has, as marked in package-lock.json. */
 function productionPackages() {
   /** @type {{ packages: Record<string, { dev?: boolean, devOptional?: boolean, link?: boolean }> }} */
   const { packages } = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'))
@@ -34,12 +34,12 @@ function productionPackages() {
     .filter((path) => existsSync(at(path)) && !NODE.test(path))
 }
 
-/** Lays out what nfpm.yaml names. */
+/** Lays out the files that nfpm.yaml names. */
 function layOut(/** @type {string} */ stage) {
   const copy = (/** @type {string} */ from, /** @type {string} */ to, filter = isNeeded) =>
     cpSync(at(from), join(stage, to), { recursive: true, filter })
   copy('dist', 'lib/dist')
-  // Packages inside a package are in the list by themselves.
+  // The list also contains nested packages, so they are not copied with their parent.
   for (const path of productionPackages())
     copy(path, `lib/${path}`, (source) => isNeeded(source) && !source.startsWith(join(at(path), 'node_modules')))
   copy('package.json', 'lib/package.json')
@@ -75,7 +75,7 @@ try {
   layOut(stage)
   mkdirSync(target, { recursive: true })
   const { version } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
-  // Files of a package are readable whatever the umask of this shell was.
+  // Files of a package must be readable, whatever the umask of this shell.
   execFileSync('chmod', ['-R', 'u=rwX,go=rX', stage])
   execFileSync('chmod', ['755', join(stage, 'lib/gatehouse-server'), join(stage, 'lib/bin/node')])
   for (const format of ['deb', 'rpm']) {

@@ -1,4 +1,4 @@
-// Everything after the install runs on the Node that package.json pins, whatever Node began.
+// After the install, everything runs on the Node that package.json pins, whatever Node started it.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -17,14 +17,14 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
  * The pinned Node; the machine's own where the pinned one is not installed (macOS, `--omit=optional`) or does not start
  * (musl, a missing library).
  * @returns {Runtime}
- * @throws when neither will do, with the reason and what to do
+ * @throws when neither can be used, with the reason and the remedy
  */
 export function runtime() {
   const { pinned, oldest } = versions()
   const path = join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
   const why = existsSync(path) ? faultOf(path, pinned) : 'it is not installed'
   if (why === null) return { path, note: null }
-  // The next `npm run` would try it before the machine's own.
+  // Otherwise the next `npm run` would try it before the machine's own.
   rmSync(join(root, 'node_modules', '.bin', 'node'), { force: true })
   const missing = `Node ${pinned}, which Gatehouse brings, cannot be used here: ${why}.`
   if (Number(process.versions.node.split('.')[0]) >= oldest)
@@ -34,7 +34,7 @@ export function runtime() {
   )
 }
 
-/** The version that package.json pins, and the oldest major that may stand in for it. */
+/** The version that package.json pins, and the oldest major version that may replace it. */
 export function versions() {
   const { optionalDependencies, config } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   return {
@@ -62,11 +62,11 @@ function adviceOn(why) {
   return ` The library ${library} comes with a package: libatomic1 and libstdc++6 of Debian, libatomic and libstdc++ of Fedora and its relatives.`
 }
 
-/** Installs what package-lock.json names, unless node_modules has it. */
+/** Installs the packages of package-lock.json, unless node_modules has them. */
 function install() {
   if (isInstalled()) return
-  // No package needs its install script: binaries are in the packages. An older Node installs packages that need the pinned one:
-  // npm would warn of each.
+  // No package needs its install script: binaries are in the packages. On an older Node, npm would warn about each package that
+  // needs the pinned one.
   const { status, error } = spawnSync(
     'npm',
     ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts'],
@@ -79,11 +79,11 @@ function install() {
 }
 
 /**
- * Asks each package, which takes 30 ms. Times say nothing after a checkout; npm's own list names what `--package-lock-only` only
- * planned; `npm ls` takes an optional package of another version for the right one.
+ * Reads each package, which takes 30 ms. Other ways fail: file times say nothing after a checkout; npm's own list also names what
+ * `--package-lock-only` only planned; `npm ls` accepts an optional package of another version.
  */
 function isInstalled() {
-  // npm writes it last.
+  // npm writes this file last.
   if (!existsSync(join(root, 'node_modules', '.package-lock.json'))) return false
   const read = (/** @type {string[]} */ ...path) => JSON.parse(readFileSync(join(root, ...path), 'utf8'))
   /** @type {Record<string, { version?: string, link?: boolean, optional?: boolean, devOptional?: boolean }>} */
@@ -96,9 +96,9 @@ function isInstalled() {
 }
 
 /**
- * Installs what is missing and returns on the right Node: on another one the program is started again, and this process
- * passes signals on and ends as that one ends.
- * @returns the version that goes on
+ * Installs what is missing and returns on the right Node. On another one it starts the program again; this process then passes
+ * on signals and ends like the new one.
+ * @returns the version that continues
  */
 export async function begin() {
   let chosen
@@ -116,7 +116,7 @@ export async function begin() {
   const child = spawn(chosen.path, process.argv.slice(1), { stdio: 'inherit' })
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.on(signal, () => {
-      // A terminal sends it to both.
+      // A terminal sends SIGINT to both processes.
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
     })
   child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGTERM']))

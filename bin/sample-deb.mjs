@@ -1,4 +1,4 @@
-// Makes a small .deb with Node alone: ar (deb(5)) around two gzipped ustar archives.
+// Makes a small .deb with Node alone: ar (deb(5)) with two gzipped ustar archives.
 // Usage: node bin/sample-deb.mjs <name> <version>, which writes <name>_<version>_all.deb
 import { realpathSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

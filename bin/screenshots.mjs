@@ -1,4 +1,4 @@
-// Pictures of every page of the console, in light, in dark and 390 px wide, in data/screenshots. They are for looking at.
+// Screenshots of every page of the console, in light, in dark and 390 px wide, in data/screenshots. People look at them.
 //
 //   npm run up            in one terminal
 //   npm run screenshots   in another; CONSOLE_URL, CONSOLE_USER and CONSOLE_PASSWORD name another service or person

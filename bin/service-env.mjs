@@ -3,7 +3,7 @@
  * threshold returns them to the system: the embedded service idles at 290 MB instead of 405 after its first start.
  * https://man7.org/linux/man-pages/man3/mallopt.3.html, M_MMAP_THRESHOLD
  *
- * Node 26 lets the young generation grow to 3 × 32 MB and keeps it until a full collection, which an idle service sees after
+ * Node 26 lets the young generation grow to 3 × 32 MB and keeps it until a full collection, which an idle service runs after
  * two minutes or never: 253 MB with the limit of Node 20, 290 to 350 without.
  *
  * `npm start`, the systemd units and the container set the same.

@@ -1,4 +1,4 @@
-// `npm start`, `npm run serve`: installs and builds what is missing, then runs src/main.ts in this very process.
+// `npm start`, `npm run serve`: installs and builds what is missing, then runs src/main.ts in this process.
 import { build } from './build.mjs'
 import { begin } from './runtime.mjs'
 

@@ -1,4 +1,4 @@
-// `npm test`: unit, conformance and contract tests; installs and builds what they need. Arguments go to vitest.
+// `npm test`: unit, conformance and contract tests; installs and builds what they need. Arguments are passed to vitest.
 import { spawnSync } from 'node:child_process'
 import { build } from './build.mjs'
 import { begin } from './runtime.mjs'

@@ -1,5 +1,5 @@
-// What undici 8 mends (nodejs/undici, pull request 5474), for the undici 7 in the command, which runs on Node 20: a peer that
-// sends everything and closes while the reader is paused ended the process by an assertion.
+// Brings a fix of undici 8 (nodejs/undici, pull request 5474) to the undici 7 in the command, which runs on Node 20: a peer that
+// sent everything and closed while the reader was paused ended the process by an assertion.
 import { readFileSync } from 'node:fs'
 
 const BEFORE = `    assert(!this.paused)
@@ -33,7 +33,7 @@ const AFTER = `    const { llhttp } = this
       currentParser = this
       ret = llhttp.llhttp_finish(this.ptr)`
 
-/** @type {import('esbuild').Plugin} fails when undici is another one than this was made for */
+/** @type {import('esbuild').Plugin} fails with a version of undici other than the one it was made for */
 export const undiciEnd = {
   name: 'undici-end',
   setup(build) {

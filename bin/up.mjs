@@ -1,4 +1,4 @@
-// `npm run up`: from a fresh clone to a running service with an admin and a published package, all under ./data.
+// `npm run up`: from a fresh clone to a running service with an admin and a published package, everything below ./data.
 // Safe to repeat: a second run starts on the same data.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -114,7 +114,7 @@ async function admin(api, { username, password }) {
 }
 
 /**
- * Uploads through the real pipeline.
+ * Uploads through the real gate.
  * @param {string} api
  * @param {string} token
  */

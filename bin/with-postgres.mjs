@@ -1,4 +1,4 @@
-// Runs a command with TEST_DATABASE_URL naming a throwaway PostgreSQL of Debian's packages, installed when missing.
+// Runs a command with TEST_DATABASE_URL for a temporary PostgreSQL of Debian's packages, which it installs when missing.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -11,7 +11,7 @@ const LIB = '/usr/lib/postgresql'
  * @param {string} command
  * @param {string[]} args
  * @param {{ env?: NodeJS.ProcessEnv, cwd?: string }} options
- * @returns what it printed
+ * @returns its output
  */
 function run(command, args, options = {}) {
   const { status, stdout, error } = spawnSync(command, args, {
@@ -59,7 +59,7 @@ if (isRoot) {
   chownSync(base, uid('-u'), uid('-g'))
 } else chmodSync(base, 0o700)
 const port = await freePort()
-// It never outlives the command, so it need not wait for the disk.
+// The server ends with the command, so it need not wait for the disk.
 const fast = '-c fsync=off -c full_page_writes=off -c max_connections=300'
 as(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'])
 as(join(bin, 'pg_ctl'), [
