@@ -1,8 +1,8 @@
 #!/bin/sh
-# After installing and upgrading, deb and rpm: the user, secrets of its own, and a restart when it runs.
+# After an installation or upgrade, deb and rpm: creates the user and the secrets, and restarts a running service.
 set -e
 
-# Installed into a directory that is no running system.
+# For an installation into a directory that is not a running system.
 [ -z "${DPKG_ROOT:-}" ] || exit 0
 
 if command -v systemd-sysusers > /dev/null; then

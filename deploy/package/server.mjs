@@ -1,4 +1,4 @@
-// What gatehouse-server runs: the service, and the commands that a checkout has as npm scripts.
+// The program behind gatehouse-server: the service, and the commands that a checkout has as npm scripts.
 import { existsSync, readFileSync } from 'node:fs'
 
 const USAGE = `usage: gatehouse-server [service]           the whole service (gatehouse.service)
