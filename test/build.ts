@@ -1,4 +1,4 @@
-// Before the suites that run the service as a process: what they start is built from the sources as they are.
+// Runs before the suites that start the service as a process: builds it from the current sources.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 

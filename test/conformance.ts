@@ -1,4 +1,4 @@
-// The battery every package format must pass (house rules, "Conformance checks").
+// The tests that every package format must pass (house rules, "Conformance checks").
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ export interface ConformanceSample {
 }
 
 export interface ConformanceSamples {
-  /** sound packages, small ones, of every shape the format has */
+  /** small valid packages of every form in the format */
   good(): Promise<ConformanceSample[]>
   /** files that must be refused with a sentence */
   hostile(): Promise<ConformanceSample[]>
@@ -27,10 +27,10 @@ export interface ConformanceSamples {
   versions: readonly string[]
 }
 
-/** For a read and a pass over the members, which take milliseconds. */
+/** Limit for a read and a pass over the members, which take milliseconds. */
 const LONGEST_READ_MS = 10_000
 
-/** Files of other kinds: no format may take them for its own. Those of the other formats are told by their magic. */
+/** Files of other kinds: no format may recognize them. Other formats' packages are recognized by their magic bytes. */
 const STRANGERS: readonly [string, Uint8Array][] = [
   ['nothing', new Uint8Array(0)],
   ['one byte', new Uint8Array(1)],
@@ -188,7 +188,7 @@ export function conformance(format: PackageFormat, samples: ConformanceSamples):
   })
 }
 
-/** What a read, and a pass over the members, ends in. @throws when they take too long */
+/** The result of a read, and of a pass over the members. @throws when they take too long */
 async function attempt(format: PackageFormat, path: string): Promise<string> {
   const outcomes = await within(LONGEST_READ_MS, async () => [
     await format.read(path).then(() => 'package', described),
@@ -224,7 +224,7 @@ async function renderIndex(
   })
 }
 
-/** A stream of given pieces, compressed in one go. */
+/** A stream of these pieces, compressed at once. */
 export function composeSample(pieces: readonly Uint8Array[]): ComposedStream {
   const plain = Buffer.concat(pieces)
   const rendering = (bytes: Buffer): Rendering => ({
@@ -235,7 +235,7 @@ export function composeSample(pieces: readonly Uint8Array[]): ComposedStream {
   return { plain: rendering(plain), gz: rendering(gzipSync(plain)), xz: null }
 }
 
-/** Signers whose signatures are digests: repeatable, and visible in what they sign. */
+/** Signers whose signatures are digests: repeatable, and dependent on the signed content. */
 export const sampleSigners: Signers = {
   openpgp: {
     fingerprint: 'A'.repeat(40),

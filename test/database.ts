@@ -26,7 +26,7 @@ export async function createTestDatabase(): Promise<Database & { url: string }> 
   }
 }
 
-/** Migrated once for each test process, because a copy is made in a tenth of the time. It goes with the server. */
+/** Migrated once for each test process, because a copy takes a tenth of the time. It is removed with the server. */
 let template: Promise<string> | null = null
 
 async function createTemplate(server: string): Promise<string> {

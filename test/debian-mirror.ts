@@ -1,4 +1,4 @@
-// The Debian mirror that apt of this machine reads, for suites and benchmarks: no address is written down.
+// The Debian mirror in this machine's apt configuration, for suites and benchmarks: no address is hard-coded.
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { readKeys } from 'openpgp'
@@ -15,7 +15,7 @@ export interface DebianSuite {
   keyring: string
 }
 
-/** @throws when apt of this machine does not read main of that suite */
+/** @throws when this machine's apt does not read main of that suite */
 export async function debianSuite(name: string): Promise<DebianSuite> {
   const format = ['SITE', 'RELEASE', 'COMPONENT', 'ARCHITECTURE'].map((field) => `$(${field})`).join('|')
   const text = execFileSync('apt-get', ['indextargets', '--format', format, 'Created-By: Packages'], {

@@ -1,4 +1,4 @@
-// A minimal Debian, made from the packages of the mirror that apt of this machine reads.
+// A minimal Debian, made from the packages of the mirror in this machine's apt configuration.
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rename, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { need } from './need.ts'
 
 /**
- * Kept between runs because it takes a minute and 60 MB of downloads: copy it, or lay something over it.
+ * Kept between runs because it takes a minute and 60 MB of downloads: copy it, or mount an overlay on it.
  * @returns its directory
  */
 export async function debianRoot(suite: 'bookworm' | 'trixie'): Promise<string> {
@@ -24,7 +24,7 @@ export async function debianRoot(suite: 'bookworm' | 'trixie'): Promise<string> 
   return kept
 }
 
-/** @returns the address that apt of this machine reads */
+/** @returns the address in this machine's apt configuration */
 export function debianMirror(): string {
   const [mirror] = execFileSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Codename: bookworm'])
     .toString()

@@ -1,3 +1,3 @@
-// The formats that the suites have samples of. The product knows no such list but that of its plug-ins.
+// The formats for which the suites have samples. The product has no such list except that of its plug-ins.
 
 export type FormatId = 'deb' | 'rpm' | 'apk'

@@ -1,16 +1,16 @@
-// Debian packages that a suite uses: installed when they are missing, so that no suite is ever skipped for want of a tool.
+// Debian packages that a suite uses: installed when missing, so that no suite is ever skipped because of a missing tool.
 import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 let listsAreFresh = false
 
-/** apt-get does not wait for another that reads the lists, and suites run beside each other. */
+/** apt-get does not wait for another one that reads the lists, and suites run at the same time. */
 const alone = ['flock', join(tmpdir(), 'gatehouse-apt-get.lock')]
 
 /**
- * Makes sure that the Debian packages are installed.
- * @throws Error with the installer's own words when they cannot be
+ * Installs the Debian packages if they are missing.
+ * @throws Error with the installer's message when it fails
  */
 export function need(...packages: string[]): void {
   const missing = packages.filter((name) => !isInstalled(name))
@@ -48,7 +48,7 @@ export function downloadDebs(directory: string, names: readonly string[]): void 
   const download = () =>
     spawnSync('apt-get', ['-o', 'APT::Sandbox::User=root', 'download', ...names], { cwd: directory, encoding: 'utf8' })
   if (download().status === 0) return
-  // Without lists, or with old ones, nothing is found.
+  // Nothing is found without lists, or with old ones.
   asRoot('apt-get', 'update')
   const { status, stderr } = download()
   if (status !== 0) throw new Error(`apt-get download failed with ${status}\n${stderr}`)

@@ -1,4 +1,4 @@
-// Other versions of Node than the pinned one, each in a directory of its own: two packages with a `node` command collide in one tree.
+// Other versions of Node than the pinned one, each in a separate directory, because two packages with a `node` command collide.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'

@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 
-/** How long a port that refuses is left alone, in milliseconds: callers ask again and again. */
+/** Pause after a port that refuses, in milliseconds, because callers repeat the question. */
 const PAUSE_MS = 20
 
-/** A port that nothing listened on a moment ago. */
+/** A port that nothing was listening on just now. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -15,7 +15,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Whether something listens on the port; false comes after a pause. */
+/** Whether something listens on the port; false is returned after a pause. */
 export function accepts(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, host)

@@ -1,4 +1,4 @@
-// Suites prove something about the Node they run on: the pinned one, unless TEST_NODE names another that is meant.
+// The suites test with the Node that they run on: it must be the pinned one, unless TEST_NODE names another one.
 import { versions } from '../bin/runtime.mjs'
 
 export function setup(): void {

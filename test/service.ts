@@ -46,30 +46,30 @@ export interface Service {
 }
 
 export interface ServiceOptions {
-  /** kept when given; otherwise a temporary directory that `stop` leaves and `removeTemporary` removes */
+  /** kept when given; by default a temporary directory that `stop` leaves and `removeTemporary` removes */
   reposDir?: string
   databaseUrl?: string
   env?: Record<string, string>
-  /** the directory of another build than this one's */
+  /** the directory of another build */
   root?: string
-  /** do not wait for readiness nor log in: for starts that are meant to fail */
+  /** neither waits for readiness nor logs in: for starts that are expected to fail */
   raw?: boolean
-  /** a credential that is known already: nobody logs in */
+  /** a known credential: nobody logs in */
   token?: string
-  /** V8 optimizes the embedded database, as for users: for suites that measure. It takes a third of the processor time of a start. */
+  /** V8 optimizes the embedded database, as for users; for suites that measure. It takes a third of a start's processor time. */
   optimized?: boolean
 }
 
 const temporary: string[] = []
 
-/** Removes the directories that services of this process made for themselves. */
+/** Removes the temporary directories of this process's services. */
 export async function removeTemporary(): Promise<void> {
   for (const path of temporary.splice(0)) await rm(path, { recursive: true, force: true })
 }
 
 let adminHash: Promise<string> | null = null
 
-/** Needs `dist/` to be built. Rate limits are loosened unless `env` sets RATE_LIMIT_FACTOR. */
+/** Needs a built `dist/`. Rate limits are raised unless `env` sets RATE_LIMIT_FACTOR. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   let { reposDir } = options
   const { root = ROOT } = options
@@ -115,7 +115,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }))
   let isStopping = false
   void exited.then(({ code, signal }) => {
-    // Some suites kill it, or let it kill itself.
+    // Some suites kill it, or make it kill itself.
     if (!options.raw && !isStopping && signal !== 'SIGKILL')
       console.error(`the service ended by itself: ${JSON.stringify({ code, signal })}\n${tail(log)}`)
   })

@@ -1,4 +1,4 @@
-// Reads what turns.mjs notes in a measured service.
+// Reads the turns that turns.mjs records in a measured service.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SERVICE_ENV } from '../bin/service-env.mjs'
@@ -9,11 +9,11 @@ export interface Turn {
   at: number
   /** processor time of the main thread */
   cpuMs: number
-  /** in which it neither computed nor waited for a processor */
+  /** time in which it neither computed nor waited for a processor */
   blockedMs: number
 }
 
-/** @returns the environment of a service that notes its long turns in the file */
+/** @returns the environment of a service that records its long turns in the file */
 export const notingTurns = (file: string): Record<string, string> => ({
   NODE_OPTIONS: `${SERVICE_ENV.NODE_OPTIONS} --import=${join(import.meta.dirname, 'turns.mjs')}`,
   TURNS_FILE: file,
@@ -29,7 +29,7 @@ export function turnsIn(file: string, from: number): Turn[] {
     .filter(({ at }) => at >= from)
 }
 
-/** @returns the longest of each kind; 0 where all are shorter than what is noted */
+/** @returns the longest of each kind; 0 when all turns are shorter than the recorded ones */
 export const longest = (turns: readonly Turn[]): Omit<Turn, 'at'> => ({
   cpuMs: Math.max(0, ...turns.map(({ cpuMs }) => cpuMs)),
   blockedMs: Math.max(0, ...turns.map(({ blockedMs }) => blockedMs)),

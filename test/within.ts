@@ -1,11 +1,11 @@
-// Limits on the time that work takes, in processor time: a machine that stalls makes nothing fail.
+// Limits on the time that work takes, in processor time, so that nothing fails on a machine that stalls.
 
 /**
- * Runs the work once. The limit guards against quadratic time, so it is far above the honest time.
+ * Runs the work once. The limit guards against quadratic time, so it is far above the normal time.
  *
  * @param limitMs processor time of this process, in milliseconds
- * @returns what the work returned
- * @throws what it throws; an error with the time when it took more
+ * @returns the result of the work
+ * @throws the error of the work; an error with the time when it exceeded the limit
  */
 export async function within<T>(limitMs: number, work: () => T | Promise<T>, what = 'the work'): Promise<T> {
   const before = process.cpuUsage()

@@ -1,4 +1,4 @@
-// Bodies that are withheld, wrong by the megabyte, or sent to nowhere must cost the service neither time nor memory.
+// Bodies that are withheld, megabytes of wrong content, or sent to unknown paths must cost the service neither time nor memory.
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -6,11 +6,11 @@ import { inGroups } from '../../src/kernel/in-groups.ts'
 import { closedBy, ENGINES, expectHarmless, openSocket, startTarget, type Target } from './harness.ts'
 
 const CONNECTIONS = 300
-/** Sent all at once, 270 MB measure the loopback of two cores and not the service. */
+/** Sending all at once, 270 MB, would measure the loopback of two cores and not the service. */
 const SENT_AT_ONCE = 20
-/** A service that reads no further must not stop the sender. */
+/** A service that stops reading must not stop the sender. */
 const SENT_MS = 1_000
-/** A withheld body is kept for half a minute. This only ends a test whose connections are never closed. */
+/** A withheld body is kept for half a minute. This limit only ends a test whose connections are never closed. */
 const CLOSED_MS = 300_000
 
 const WITHHELD = [
@@ -48,7 +48,7 @@ describe.each(ENGINES)('with the %s database', (engine) => {
     return sockets
   }
 
-  // Only an upload asks the database before its body is read.
+  // Only an upload queries the database before its body is read.
   const paths = engine === 'embedded' ? WITHHELD : WITHHELD.slice(0, 1)
   test(`${CONNECTIONS} withheld bodies to ${paths.map(([path]) => path).join(', ')} are closed`, async () => {
     const measured = await target.measure(async () => {
@@ -62,7 +62,7 @@ describe.each(ENGINES)('with the %s database', (engine) => {
     expectHarmless(`${engine}: ${CONNECTIONS} withheld bodies to ${paths.length} paths`, measured)
   })
 
-  // What follows is refused before the database is asked.
+  // The following requests are refused before the database is queried.
   if (engine !== 'embedded') return
 
   test.each([

@@ -1,4 +1,4 @@
-// Hostile catalogs: what an upstream serves during a sync must cost the service neither time nor memory.
+// Hostile catalogs: a repository's answers during a sync must cost the service neither time nor memory.
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aptFiles, sha256, stanza, startServer, type FakeServer } from '../../src/upstream/fixture.ts'
@@ -6,7 +6,7 @@ import { expectHarmless, startTarget, type Target } from './harness.ts'
 
 const PACKAGES = 'dists/test/main/binary-amd64/Packages.gz'
 
-/** What a repository serves, and the end of its sync. */
+/** The answers of a repository, and the end of its sync. */
 interface Hostile {
   type: 'apt' | 'rpm'
   serve(server: FakeServer): void
@@ -34,7 +34,7 @@ function rpm(primary: string): Hostile['serve'] {
   }
 }
 
-/** Answers with a body that never ends, as fast as it is read. */
+/** Answers with an endless body, as fast as it is read. */
 function endless(path: string, serve: Hostile['serve']): Hostile['serve'] {
   return (server) => {
     serve(server)

@@ -9,7 +9,7 @@ describe.each(ENGINES)('with the %s database', (engine) => {
   })
   afterAll(() => target.remove())
 
-  // These ask the database.
+  // These paths query the database.
   const paths = ['/health', '/health/ready', '/metrics']
   const counts = engine === 'embedded' ? [2_000, 20_000] : [20_000]
   test.each(

@@ -1,4 +1,4 @@
-// Starts the built service for the abuse suites, and measures it from inside and from another process while it is abused.
+// Starts the built service for the abuse suites, and measures it from inside and from another process during the abuse.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,37 +13,37 @@ import { longest, notingTurns, turnsIn } from '../turns.ts'
 
 export type EngineName = 'embedded' | 'postgres'
 
-/** PostgreSQL joins when TEST_DATABASE_URL names a server, as `bin/with-postgres.mjs` sets it. */
+/** PostgreSQL is tested too when TEST_DATABASE_URL names a server, as `bin/with-postgres.mjs` sets it. */
 export const ENGINES: readonly EngineName[] = process.env['TEST_DATABASE_URL'] ? ['embedded', 'postgres'] : ['embedded']
 
 /**
- * The rule of the suite: the longest turn of the event loop, in processor time, which does not depend on what else the machine does,
- * and the longest time that a turn was blocked in a synchronous call.
+ * The rule of the suite limits the longest turn of the event loop, in processor time, which does not depend on other work of the
+ * machine, and the longest time that a turn was blocked in a synchronous call.
  */
 export const MOST_TURN_MS = 250
 export const MOST_BLOCKED_MS = 250
-/** After this long without an answer of /health/live Kubernetes counts a probe as failed (deploy/kubernetes). */
+/** Kubernetes counts a probe as failed when /health/live has not answered after this time (deploy/kubernetes). */
 const PROBE_MS = 5_000
 export const MOST_GROWN_MB = 300
-/** The same upload grew the service by 231 to 287 MB in five runs: garbage is collected when V8 chooses to. */
+/** The same upload grew the service by 231 to 287 MB in five runs, because V8 chooses when to collect garbage. */
 const GROWN_TOLERANCE_MB = 60
 
 export interface Measured<T = unknown> {
-  /** what the abuse returned */
+  /** the result of the abuse */
   result: T
   /** longest turn of the service's event loop: processor time, and time blocked in synchronous calls, ms */
   turnMs: number
   blockedMs: number
-  /** longest time that an idle process was stopped by the machine, ms */
+  /** longest time for which the machine stopped an idle process, ms */
   stalledMs: number
-  /** longest time until /health/live was answered, and until an idle server in another process answered, ms */
+  /** longest time of an answer of /health/live, and of an idle server in another process, ms */
   liveMs: number
   controlMs: number
-  /** peak of the resident set over its size before, MiB */
+  /** growth of the resident set from its earlier size to its peak, MiB */
   grownMb: number
   beforeMb: number
   samples: number
-  /** probes that were refused or cut off */
+  /** probes that were refused or interrupted */
   failures: number
   lastFailure: string | null
 }
@@ -55,7 +55,7 @@ export interface Target extends Service {
   remove(): Promise<void>
 }
 
-/** @param env over the environment of `startService`; RATE_LIMIT_FACTOR '1' gives the real limits */
+/** @param env added to the environment of `startService`; RATE_LIMIT_FACTOR '1' gives the real limits */
 export async function startTarget(engine: EngineName, env: Record<string, string> = {}): Promise<Target> {
   const database = engine === 'postgres' ? await createTestDatabase() : null
   const notes = await mkdtemp(join(tmpdir(), 'gatehouse-turns-'))
@@ -68,7 +68,7 @@ export async function startTarget(engine: EngineName, env: Record<string, string
   return Object.assign(service, {
     measure: <T>(abuse: () => Promise<T>, { afterMs = 500 } = {}) => measure(service, turnsFile, abuse, afterMs),
     async remove() {
-      // An abused service that does not stop must not keep the suite.
+      // An abused service that does not stop must not block the suite.
       const hung = setTimeout(() => service.process.kill('SIGKILL'), 60_000)
       await service.stop()
       clearTimeout(hung)
@@ -95,7 +95,7 @@ async function measure<T>(
   await once(lines, 'line')
   let result: T
   const report = once(lines, 'line')
-  // An attacker has a machine of its own; here it gets what the service leaves of this one.
+  // A real attacker has a separate machine; here the attack gets the processor time that the service leaves.
   setPriority(process.pid, 10)
   try {
     result = await abuse()
@@ -110,8 +110,8 @@ async function measure<T>(
 }
 
 /**
- * Holds the measurements against the rule and prints them, so that a run leaves figures behind.
- * @param alsoMb growth that is allowed besides
+ * Compares the measurements with the rule and prints them, so that a run leaves figures.
+ * @param alsoMb growth that is allowed in addition
  */
 export function expectHarmless(name: string, measured: Measured, alsoMb = 0): void {
   const { turnMs, blockedMs, stalledMs, liveMs, controlMs, grownMb, beforeMb, samples, failures, lastFailure } =
@@ -127,7 +127,7 @@ export function expectHarmless(name: string, measured: Measured, alsoMb = 0): vo
   expect(grownMb, `${name}: ${figures}`).toBeLessThan(MOST_GROWN_MB + GROWN_TOLERANCE_MB + alsoMb)
 }
 
-/** Opens a socket to a listener of the service (`api`, `apt`, `rpm`). Errors are left to the caller's `closed`. */
+/** Opens a socket to a listener of the service (`api`, `apt`, `rpm`). The caller's `closed` handles errors. */
 export async function openSocket(address: string): Promise<Socket> {
   const { hostname, port } = new URL(address)
   const socket = connect(Number(port), hostname)
@@ -136,7 +136,7 @@ export async function openSocket(address: string): Promise<Socket> {
   return socket
 }
 
-/** Waits until the service has closed all the sockets, or for `ms` milliseconds. @returns how many it has closed */
+/** Waits until the service has closed all the sockets, or for `ms` milliseconds. @returns the number of closed ones */
 export async function closedBy(sockets: readonly Socket[], ms: number): Promise<number> {
   const all = Promise.all(sockets.filter((socket) => !socket.closed).map((socket) => once(socket, 'close')))
   await Promise.race([all, new Promise((resolve) => setTimeout(resolve, ms))])

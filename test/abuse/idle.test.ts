@@ -1,4 +1,4 @@
-// What a service costs that nobody uses.
+// The memory of a service without users.
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTarget, type Target } from './harness.ts'
@@ -16,6 +16,6 @@ const residentMb = (pid: number): number =>
 
 test(`the service with a new embedded database idles under ${MOST_IDLE_MB} MB`, async () => {
   const { pid } = target.process
-  // The thread that made the database is replaced after 15 s without callers.
+  // The thread that created the database is replaced after 15 s without callers.
   await expect.poll(() => residentMb(pid as number), { interval: 1000 }).toBeLessThan(MOST_IDLE_MB)
 })

@@ -1,4 +1,4 @@
-// Packages that declare as much as possible: none blocks the service or fills its memory (security review, item 9).
+// Packages that declare as much as possible: none of them blocks the service or fills its memory (security review, item 9).
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildApk } from '../samples/apk.ts'
@@ -123,8 +123,8 @@ const CASES: Case[] = [
 ]
 
 /**
- * The promise is about one package. Of those that wait for room (intake/facts-room), two are with readers: the names of each,
- * 31 MB, come as bytes and become text.
+ * The promise is about one package. Of the packages that wait for room (intake/facts-room), two are in readers: the names of
+ * each, 31 MB, arrive as bytes and become text.
  */
 const ANSWERS_MB = 2 * 2 * 31
 
@@ -135,12 +135,12 @@ describe.each(ENGINES)('with the %s database', (engine) => {
   })
   afterAll(() => target.remove())
 
-  // What is refused never reaches the database.
+  // A refused package never reaches the database.
   const cases = engine === 'embedded' ? CASES : CASES.filter(({ status }) => status === 201)
   test.each(cases)('$name', async ({ name, distribution, file, build, status }) => {
     const bytes = await build('1.1')
     const measured = await target.measure(() => target.upload(bytes, file, { distribution }), {
-      // An accepted package is worked on afterwards.
+      // The service continues to work on an accepted package after its answer.
       ...(status === 201 ? { afterMs: 3000 } : {}),
     })
     const { result } = measured

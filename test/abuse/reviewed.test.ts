@@ -1,5 +1,5 @@
-// Attacks of the security review of November 2026 that need no load: what each of them got once, it gets no more. Those of files,
-// backups, memory and upstreams that misbehave have tests of their own (THREATS.md).
+// Attacks of the security review of November 2026 that need no load: none of them succeeds any more. Attacks with files, backups,
+// memory and misbehaving upstreams have separate tests (THREATS.md).
 import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
@@ -33,7 +33,7 @@ afterAll(async () => {
   for (const server of servers) server.close()
 })
 
-/** @returns the address of a server that does this with every connection */
+/** @returns the address of a server that treats every connection this way */
 async function serve(behave: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -44,7 +44,7 @@ async function serve(behave: (socket: Socket) => void): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A repository over HTTP/1.0 whose answers end with their connection. */
+/** A repository over HTTP/1.0, where the end of the connection ends the answer. */
 function repository(files: Record<string, Buffer | string>): Promise<string> {
   return serve((socket) =>
     socket.once('data', (request: Buffer) => {

@@ -138,7 +138,7 @@ describe('required settings of clamd', () => {
 
   it('a session that clamd closes because a scan takes longer than ReadTimeout loses no result', async () => {
     const hasty = await another(['ReadTimeout 1', 'CommandReadTimeout 1', 'MaxScanSize 2000M'])
-    // A small file, so that it goes through the session, that takes long to scan.
+    // A small file, so that it goes through the session, but its scan takes long.
     const files = { 'slow.zip': zipOf(3, 60 * MIB), ok: 'x' }
     const result = await engine(hasty.unix).scan(await target(files))
     expect(result).toMatchObject({ result: 'clean', coverage: { files_seen: 3, files_skipped: [] } })
@@ -147,7 +147,7 @@ describe('required settings of clamd', () => {
 
 describe('limits and archives', () => {
   const ALERTS = ['AlertExceedsMax yes', 'AlertEncrypted yes', 'AlertBrokenExecutables yes']
-  // A new daemon each time: clamd remembers what it reported as clean.
+  // A new daemon each time, because clamd remembers files that it reported as clean.
   const measured = async (settings: string[]) => {
     const antivirus = engine((await another(settings)).unix)
     await antivirus.measureLimits()
@@ -230,7 +230,7 @@ describe('the status', () => {
 })
 
 describe('cost', () => {
-  // Runs first, before this process holds anything large.
+  // Runs first, before this process has allocated anything large.
   it('takes far less than 100 MiB of memory for a package of 500 MiB', async () => {
     const piece = Buffer.alloc(64 * 1024, 'abc')
     async function* content(bytes: number) {

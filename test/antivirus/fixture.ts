@@ -11,7 +11,7 @@ import { createTarget } from './target.ts'
 
 export const MIB = 1024 * 1024
 const MINUTES = 600_000
-/** Nothing is late on a machine that stalls. */
+/** So long that nothing times out, even on a machine that stalls. */
 export const LONG_LIMITS: ClamavLimits = { connectMs: MINUTES, idleMs: MINUTES, answerMs: MINUTES, overallMs: MINUTES }
 
 /** Registers hooks: call it once at the top of a test file. */

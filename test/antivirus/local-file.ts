@@ -1,4 +1,4 @@
-// A file for what is read twice, where the code that unpacks may write.
+// A file for content that is read twice, for code that may write.
 import { randomUUID } from 'node:crypto'
 import { appendFile, open, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'

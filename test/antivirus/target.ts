@@ -1,4 +1,4 @@
-// Package files for antivirus tests: any raw content with any members, as a format returns them.
+// Package files for antivirus tests: any raw content with any members, in the form that formats return.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expandMembers } from '../../src/gate/engines/nested/expand.ts'
@@ -29,7 +29,7 @@ export async function createTarget(
   return { path, filename: 'sample.deb', sizeBytes: Buffer.byteLength(raw), contents: opened(directory, members) }
 }
 
-/** What a reader sends of a package with such members. */
+/** The answer of a reader for a package with these members. */
 export function opened(directory: string, members: () => AsyncIterable<ScanMember>): ScanTarget['contents'] {
   return (limits, skip) =>
     expandMembers(members, {

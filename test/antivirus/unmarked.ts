@@ -1,4 +1,4 @@
-// The EICAR test file in containers that no magic at their beginning tells, and in zip files that hide an entry.
+// The EICAR test file in containers without magic bytes at the beginning, and in zip files that hide an entry.
 import { gzipSync } from 'node:zlib'
 import { eicar } from '../fakes/clamd.ts'
 import { zstdFrame } from '../samples/compress.ts'
@@ -11,7 +11,7 @@ const packed = () => zstdFrame(eicar(), 7)
 const SCRIPT = Buffer.from('#!/usr/bin/env python3\n')
 const PROGRAM = Buffer.concat([Buffer.from('\x7fELF\x02\x01\x01', 'latin1'), Buffer.alloc(200_000, 0x90)])
 
-/** Containers, and the path of the file that the engine is given. */
+/** Containers, and the path of the file that the engine receives. */
 export function unmarked(): [title: string, file: string, content: Buffer, found: string][] {
   const file = packed()
   const zip = buildZip([{ name: 'e.zst', content: file }])
@@ -53,7 +53,7 @@ export function unmarked(): [title: string, file: string, content: Buffer, found
   ]
 }
 
-/** Zip files of which two readers see different contents: title, content, part of the reason. */
+/** Zip files whose contents differ between two readers: title, content, part of the reason. */
 export function ambiguous(): [title: string, content: Buffer, reason: string][] {
   const zip = buildZip([{ name: 'entry', content: 'x'.repeat(500), stored: true }])
   const change = (at: number, value: number) => {
@@ -80,7 +80,7 @@ function prefixed(entries: Parameters<typeof buildZip>[0]): Buffer {
   return Buffer.concat([PROGRAM, buildZip(entries)])
 }
 
-/** As tar wrote before POSIX: nothing behind the name of the link. */
+/** In the form of tar before POSIX: nothing after the name of the link. */
 function v7Tar(entries: readonly [name: string, content: Buffer][]): Buffer {
   const all = entries.map(([name, content]) => {
     const entry = tarEntry({ name: Buffer.from(name, 'latin1'), content, type: '\0' })
@@ -94,7 +94,7 @@ function v7Tar(entries: readonly [name: string, content: Buffer][]): Buffer {
   return Buffer.concat([...all, Buffer.alloc(1024)])
 }
 
-/** A valid zip with the bytes of one more file between its entries and its directory. */
+/** A valid zip with the bytes of a further file between its entries and its directory. */
 function withUnlisted(content: Buffer): Buffer {
   const hidden = buildZip([{ name: 'hidden.zst', content, stored: true }])
   const zip = buildZip([{ name: 'shown', content: 'x' }])
@@ -105,7 +105,7 @@ function withUnlisted(content: Buffer): Buffer {
   return Buffer.concat([zip.subarray(0, directory), local, end])
 }
 
-/** As Firefox packs omni.ja: a count, the directory, the files, and only then the end record. */
+/** In the form of Firefox's omni.ja: a count, the directory, the files, and only then the end record. */
 function directoryFirst(content: Buffer): Buffer {
   const zip = buildZip([{ name: 'e.zst', content }])
   const directory = zip.indexOf('PK\x01\x02')

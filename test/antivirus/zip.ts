@@ -1,9 +1,9 @@
-// Zip files that take long to scan: many entries, or a few long ones of one repeated byte.
+// Zip files whose scan takes long: many entries, or a few long ones of one repeated byte.
 import { randomBytes } from 'node:crypto'
 import { crc32, deflateRawSync } from 'node:zlib'
 
 /**
- * A zip of `count` entries of `bytes` bytes each. Every call makes different content, because clamd remembers what it
+ * A zip of `count` entries of `bytes` bytes each. Every call makes different content, because clamd remembers files that it
  * reported as clean. See APPNOTE.TXT 4.3 for the two headers.
  */
 export function zipOf(count: number, bytes = 0): Buffer {

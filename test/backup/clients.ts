@@ -1,4 +1,4 @@
-// One real client per format, reading one distribution before the system is lost and after it was restored.
+// One real client per format, which reads one distribution before the system is lost and after it was restored.
 import { expect } from 'vitest'
 import { apkClients } from '../clients/apk-roots.ts'
 import { createAptRoot } from '../clients/apt-root.ts'
@@ -8,7 +8,7 @@ import { need } from '../need.ts'
 import type { Service } from '../service.ts'
 
 export interface Client {
-  /** the environment that gives a restored service the addresses which the client knows */
+  /** environment that gives a restored service the addresses that the client knows */
   addresses: Record<string, string>
   /** Reads the index again and fetches a package; fails on any warning about it. */
   takes(name: string): Promise<void>

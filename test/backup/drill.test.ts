@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(scratch, { recursive: true, force: true })
 })
 
-/** Runs `npm run restore`. @returns its exit code and what it printed */
+/** Runs `npm run restore`. @returns its exit code and its output */
 async function restore(
   archive: string,
   reposDir: string,
@@ -113,7 +113,7 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
           const file = await buildPackage(format, { name: `load-${n}`, version })
           const { status } = await service.upload(file, 'package', { distribution: first })
           expect(status).toBe(201)
-          // What is deleted at once must not be missing from the archive of a moment in which it was there.
+          // A package deleted at once must still be in an archive of a moment in which it existed.
           if (n % 3 === 2) await service.call('DELETE', `/artifacts/load-${n - 1}`)
         }
       })()
@@ -142,7 +142,7 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
     }
   })
 
-  /** In two parts, as a client resumes. */
+  /** Downloads in two parts, as a client that resumes. */
   async function download(service: Service, name: string, size: number, sha256: string): Promise<string> {
     const half = Math.floor(size / 2)
     const parts: Buffer[] = []
@@ -184,15 +184,15 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
       const after = await see(service, codenames, key)
       await client.takes('alpha')
       for (const codename of codenames) {
-        // apt ignores a Release that is older than the one it has.
+        // apt ignores a Release that is older than its own.
         expect(after[codename]!.date).toBeGreaterThan(before[codename]!.date - (format === 'apk' ? 1 : 0))
         for (const [name, offer] of before[codename]!.packages) {
           expect(after[codename]!.packages.get(name)).toMatchObject({ sha256: offer.sha256 })
-          // A download that a client began before goes on from the same address.
+          // An interrupted download of a client continues from the same address.
           expect(after[codename]!.packages.get(name)!.filename).toBe(offer.filename)
         }
       }
-      // Nothing that was never acknowledged has appeared.
+      // No package has appeared that was not acknowledged.
       const known = new Set([...before[first]!.packages.keys(), ...acknowledged])
       for (const name of after[first]!.packages.keys()) if (!/^load-/.test(name)) expect(known.has(name)).toBe(true)
 

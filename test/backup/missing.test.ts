@@ -1,4 +1,4 @@
-// A package file that is lost keeps neither a backup from being made nor the other packages from being restored.
+// A lost package file prevents neither a backup nor the restore of the other packages.
 import { execFile } from 'node:child_process'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -68,7 +68,7 @@ test('a lost file is named by the backup, its list and the audit log, and by the
   const again = await restored.call('POST', '/backup/')
   expect([again.status, again.body.missing]).toEqual([201, 1])
   expect((await restored.call('DELETE', '/artifacts/lost')).status).toBe(200)
-  // There is one backup a second, and the last one may be of this second.
+  // Only one backup per second is possible, and the last one may be of this second.
   const whole = await waitFor('another second', async () => {
     const { status, body } = await restored.call('POST', '/backup/')
     return status === 201 && body

@@ -23,7 +23,7 @@ afterAll(async () => {
   await removeTemporary()
 })
 
-// It waits a minute for the limit and for the end of a session, beside all others.
+// Waits a minute for the limit and for the end of a session, while all other cases run.
 const lookAtWaiting = waitingCases(stage)
 uploadCases(stage)
 commandCases(stage)
@@ -40,7 +40,7 @@ test('no token or password was printed by any of these runs', () => {
   expect(printed.length).toBeGreaterThan(10_000)
   expect(stage.secrets.length).toBeGreaterThan(4)
   for (const secret of stage.secrets) expect(printed.includes(secret)).toBe(false)
-  // A JWT begins with this.
+  // Every JWT begins with this.
   expect(printed).not.toContain('eyJ')
 })
 

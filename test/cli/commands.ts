@@ -1,4 +1,4 @@
-// The other commands: what they answer as JSON, and what they change.
+// The other commands: their JSON answers, and their effects.
 import { createHash } from 'node:crypto'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ export function commandCases(stage: Stage): void {
       expect((await home.run(['promote', 'subject', '--from', 'noble', '--to', 'jammy'])).code).toBe(0)
       expect((await home.run(['search', 'subject'])).out).toContain('jammy, noble')
       expect((await home.run(['promote', 'held', '--from', 'noble', '--to', 'jammy'])).code).toBe(3)
-      // Several in one call: those that can be are, and the gravest failure is the exit code.
+      // Several packages in one call: those that can be promoted are, and the gravest failure is the exit code.
       const several = ['promote', 'subject=1.0-1', 'held', 'nobody-has-this', '--from', 'noble', '--to', 'jammy']
       const { code, out, err } = await home.run(several)
       expect(code).toBe(3)

@@ -21,7 +21,7 @@ export function exampleCases(stage: Stage): void {
       const home = await stage.home('uploader')
       const block = only(await page('docs/cli.md'), /# GitHub Actions\n- run: \|\n((?: {4}[^\n]+\n)+)/)
       await deb(home, 'from-github')
-      // What the runner does with `run` where no shell is named.
+      // The runner's shell for `run` when none is named.
       await writeFile(join(home.path, 'step.sh'), block.replaceAll(/^ {4}/gm, ''))
       const ran = await home.program(['bash', '-e', 'step.sh'])
       expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('published')])
@@ -34,7 +34,7 @@ export function exampleCases(stage: Stage): void {
 
     test('the npm package of the command has what it needs', async () => {
       const home = await stage.home('uploader')
-      // As it would be published, but from a file: no registry is asked.
+      // As published, but from a file, so no registry is contacted.
       const packed = await home.program(['npm', 'pack', '--silent', '--pack-destination', home.path], {
         cwd: join(ROOT, 'cli'),
       })

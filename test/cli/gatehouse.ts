@@ -1,4 +1,4 @@
-// Runs the built command as a person or a CI system would: on the oldest Node that it promises, with a home of its own and
+// Runs the built command as a person or a CI system would: on the oldest supported Node, with a separate home and
 // nothing else in the environment.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,11 +10,11 @@ import { otherNode } from '../other-node.ts'
 const ROOT = join(import.meta.dirname, '..', '..')
 export const COMMAND = join(ROOT, 'dist', 'cli', 'gatehouse.mjs')
 const { engines } = JSON.parse(readFileSync(join(ROOT, 'cli', 'package.json'), 'utf8')) as { engines: { node: string } }
-/** The oldest Node that command and client promise: 20.19.0 for `>=20.19`. */
+/** The oldest Node that command and client support: 20.19.0 for `>=20.19`. */
 export const NODE = otherNode(`${engines.node.replace('>=', '')}.0`)
 /** The configuration, below a home. */
 export const CONFIG = '.config/gatehouse/config.json'
-/** A terminal for programs: see the file. */
+/** A terminal for programs: see its file. */
 const TERMINAL = join(import.meta.dirname, 'terminal.py')
 
 export interface Ran {
@@ -33,18 +33,18 @@ export interface RunOptions {
 
 export interface Home {
   path: string
-  /** everything that any run printed, to search for secrets */
+  /** the output of all runs, to search for secrets */
   printed: string[]
   run(args: readonly string[], options?: RunOptions): Promise<Ran>
-  /** @returns the process and what it will have done */
+  /** @returns the process, and its future result */
   start(args: readonly string[], options?: RunOptions): { child: ChildProcess; ended: Promise<Ran>; seen: Ran }
-  /** In a pseudo-terminal; `answers` are typed when their prompt shows. `out` has all that the terminal showed. */
+  /** Runs in a pseudo-terminal; `answers` are typed when their prompt appears. `out` has everything that the terminal showed. */
   onTerminal(
     args: readonly string[],
     answers?: readonly (readonly [prompt: string, typed: string])[],
     options?: RunOptions,
   ): Promise<Ran>
-  /** any program, in the same surroundings */
+  /** any program, in the same environment */
   program(command: readonly string[], options?: RunOptions): Promise<Ran>
   remove(): Promise<void>
 }

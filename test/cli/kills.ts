@@ -1,11 +1,11 @@
-// The service dies: the same command sends what was under way again, and what waited or followed goes on.
+// The service dies: the same command sends interrupted uploads again; waiting and following commands continue.
 import { randomBytes } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { deb, type Stage } from './stage.ts'
 
-/** Large enough that it is still under way when it is noticed. */
+/** Large enough that the upload is still running when it is noticed. */
 const BYTES = 48 * 1024 ** 2
 
 export function killCases(stage: Stage): void {
@@ -30,7 +30,7 @@ export function killCases(stage: Stage): void {
       const first = home.start(['upload', file, '-d', 'bookworm'])
       await expect.poll(arriving, { interval: 1 }).toBe(true)
       await stage.service.kill()
-      // It tries again by itself until it gives up or the service is back.
+      // It retries by itself until it gives up or the service is back.
       await stage.restart()
       expect([0, 1]).toContain((await first.ended).code)
       expect(first.seen.err).toContain('trying again')

@@ -16,7 +16,7 @@ export function networkCases(stage: Stage): void {
     let home: Home
     let url: string
     let proxy: string
-    /** hosts that the proxy was asked for */
+    /** hosts that were requested from the proxy */
     const asked: string[] = []
 
     const listen = (server: Server) =>

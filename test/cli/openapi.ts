@@ -1,4 +1,4 @@
-// Whether an answer fits what dist/openapi.json says about its endpoint.
+// Whether an answer matches its endpoint in dist/openapi.json.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 const document = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'dist', 'openapi.json'), 'utf8'))
 const ajv = new Ajv2020({ strict: false })
 
-/** @returns what does not fit; empty when everything does */
+/** @returns the mismatches; empty when everything matches */
 export function answerFits(method: string, path: string, answer: unknown): string[] {
   const { responses } = document.paths[path][method.toLowerCase()]
   const schema = (responses['200'] ?? responses['201']).content['application/json'].schema

@@ -1,4 +1,4 @@
-// A proxy that ends or holds connections when a test wants it, as balancers and networks do.
+// A proxy that ends or holds connections on request of a test, as balancers and networks do.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface CuttingProxy {
@@ -7,18 +7,18 @@ export interface CuttingProxy {
   requests: string[]
   /** everything that the service answered */
   answered(): string
-  /** ends all connections that are open */
+  /** ends all open connections */
   cut(): void
-  /** requests whose head matches are not passed on: their connection ends */
+  /** a request whose head matches is not passed on: its connection ends */
   refuse: RegExp | null
   /** the next request whose head matches loses its connection when its answer begins */
   cutAnswerTo: RegExp | null
-  /** Holds what the next connection sends. @returns its beginning, and what lets it go on */
+  /** Holds the data of the next connection. @returns its beginning, and a function that releases it */
   holdNext(): { held: Promise<void>; release(): void }
   close(): void
 }
 
-/** @param target address of the service, which may be away for a while */
+/** @param target address of the service, which may be down for a while */
 export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target)
   const open = new Set<Socket>()

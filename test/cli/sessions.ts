@@ -1,4 +1,4 @@
-// Sessions that are renewed: in time, by one of several commands, and not when the service refuses.
+// Renewal of sessions: in time, by one of several commands, and not when the service refuses.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,14 +15,14 @@ export async function storedBy(home: Home): Promise<Stored> {
   return JSON.parse(await readFile(join(home.path, CONFIG), 'utf8')).profiles.default as Stored
 }
 
-/** The file as it is so many seconds before the end of the session: nothing else tells the command how old it is. */
+/** Changes the file as if this many seconds were left: only the file tells the command the age of the session. */
 async function age(home: Home, leftSeconds: number): Promise<void> {
   const config = JSON.parse(await readFile(join(home.path, CONFIG), 'utf8'))
   config.profiles.default.session.expires_at = new Date(Date.now() + leftSeconds * 1000).toISOString()
   await writeFile(join(home.path, CONFIG), JSON.stringify(config))
 }
 
-/** Whether the service still takes it. */
+/** Whether the service still accepts the token. */
 export async function isGood(stage: Stage, token: string): Promise<boolean> {
   const { status } = await stage.service.call('GET', '/auth/me', undefined, { authorization: `Bearer ${token}` })
   return status === 200
@@ -31,7 +31,7 @@ export async function isGood(stage: Stage, token: string): Promise<boolean> {
 const isRefresh = (head: string) => head.startsWith('POST /api/v1/auth/refresh ')
 
 export function sessionCases(stage: Stage): void {
-  // One login for all: the service takes ten a minute.
+  // One login for all cases, because the service allows ten a minute.
   describe('a session', () => {
     let proxy: CuttingProxy
     let home: Home

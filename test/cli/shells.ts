@@ -16,7 +16,7 @@ export function shellCases(stage: Stage): void {
         await writeFile(join(home.path, `completion.${shell}`), (await home.run(['completion', shell])).out)
       await writeFile(join(home.path, 'pack age.deb'), '')
     })
-    /** What the shell offers at the end of a line. */
+    /** The shell's completions at the end of a line. */
     const ASK: Record<string, (line: string) => string[]> = {
       bash: (line) => {
         const words = line.split(' ')
@@ -24,7 +24,7 @@ export function shellCases(stage: Stage): void {
         return ['bash', '--norc', '-c', script]
       },
       fish: (line) => ['fish', '--no-config', '-c', `source completion.fish; complete -C '${line}'`],
-      // zsh completes only in its line editor, so it runs in a terminal of its own.
+      // zsh completes only in its line editor, so it runs in a separate terminal.
       zsh: (line) => [
         'zsh',
         '-fc',

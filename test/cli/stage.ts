@@ -1,4 +1,4 @@
-// What the cases of the command share: a service with an antivirus engine and advisories, homes, tokens, packages.
+// Shared by the cases of the command: a service with an antivirus engine and advisories, homes, tokens, packages.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ export interface Stage {
   /** starts the service again on the same data and port */
   restart(): Promise<void>
   homes: Home[]
-  /** what no run may print */
+  /** texts that no run may print */
   secrets: string[]
-  /** a home that is signed in by environment, as in CI, with a token of its own */
+  /** a home that is signed in by environment, as in CI, with a separate token */
   home(role: string): Promise<Home>
-  /** a home without anything */
+  /** a home without credentials */
   stranger(env?: Record<string, string>): Promise<Home>
   close(): Promise<void>
 }
@@ -47,9 +47,9 @@ export async function startStage(): Promise<Stage> {
   const options: ServiceOptions = {
     env: {
       ...{ SVC_OSV_DIR: advisories, CLAMAV_HOST: clamd.address.host, CLAMAV_PORT: String(clamd.address.port) },
-      // The real limits: each token has its own.
+      // The real limits: each token is counted separately.
       ...{ RATE_LIMIT_FACTOR: '1', BACKEND_PORT: String(await freePort()), REPO_FORMAT: 'all' },
-      // The shortest: some cases are about its end.
+      // The shortest life, because some cases wait for the end of a session.
       JWT_EXPIRE_MINUTES: '1',
     },
   }

@@ -1,4 +1,4 @@
-// Streams of events that break: --wait loses no verdict, `logs --follow` no line, and an upload is sent again.
+// Interrupted event streams: --wait loses no decision, `logs --follow` no line, and an upload is sent again.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Home, Ran } from './gatehouse.ts'
 import { startCuttingProxy, type CuttingProxy } from './proxy.ts'
@@ -46,7 +46,7 @@ export function streamCases(stage: Stage): void {
       const { proxy, env, heads } = await through()
       const { ended } = home.start(['upload', await deb(home, 'held-cut'), '-d', 'noble', '--wait'], { env })
       await expect.poll(() => heads(EVENTS).length).toBe(1)
-      // Something happens elsewhere, so that there is a last event.
+      // An event elsewhere, so that there is a last event.
       await home.run(['upload', await deb(home, 'event-elsewhere'), '-d', 'noble'])
       await expect.poll(() => /^id: \d+$/m.test(proxy.answered())).toBe(true)
       proxy.cut()
@@ -100,7 +100,7 @@ export function streamCases(stage: Stage): void {
       expect((await ended).code).toBe(130)
     })
 
-    // It looks every 15 s: the cases between pass meanwhile.
+    // It polls every 15 s; the other cases run meanwhile.
     test('--wait, where no stream is possible: it looks now and then, and ends as people decided', async () => {
       const { code, out } = await polls
       expect([code, out.match(/^published\t/gm)?.length]).toEqual([0, 3])

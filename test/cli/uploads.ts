@@ -1,4 +1,4 @@
-// upload: exit codes, what is printed where, and waiting for people.
+// upload: exit codes, its output, and waiting for people.
 import { createServer, type Server } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { deb, infected, type Stage } from './stage.ts'
 export function uploadCases(stage: Stage): void {
   describe('upload', () => {
     let home: Home
-    /** another token, because each may upload 20 times a minute */
+    /** another token, because each token may upload 20 times a minute */
     let other: Home
     beforeAll(async () => {
       home = await stage.home('maintainer')
@@ -55,7 +55,7 @@ export function uploadCases(stage: Stage): void {
       await writeFile(join(home.path, 'dist/text.deb'), 'this is no package\n')
       expect((await upload(['dist/text.deb'])).code).toBe(3)
       await stage.service.call('PATCH', '/settings', { validation: { max_upload_size_mb: 1 } })
-      // The answer comes before the file was read, and the connection closes.
+      // The answer arrives before the file was read, and the connection closes.
       await writeFile(join(home.path, 'dist/large.deb'), Buffer.alloc(40 * 1024 ** 2, 'x'))
       const large = await upload(['dist/large.deb'])
       await stage.service.call('PATCH', '/settings', { validation: { max_upload_size_mb: 500 } })

@@ -1,5 +1,5 @@
-// What waits: for a rate limit, for a service that does not come back, for people while a session ends. It begins first and
-// is looked at last.
+// Waiting commands: for a rate limit, for a service that does not return, for people while a session ends. They start first
+// and are checked last.
 import { describe, expect, test } from 'vitest'
 import type { Home, Ran } from './gatehouse.ts'
 import { isGood, storedBy } from './sessions.ts'
@@ -7,7 +7,7 @@ import { deb, signIn, type Stage } from './stage.ts'
 
 const FILES = 25
 
-/** Begins at once. @returns what declares the test that awaits the end */
+/** Starts at once. @returns a function that declares the test, which awaits the end */
 export function waitingCases(stage: Stage): () => void {
   let ended: Promise<Ran>
   let unreachable: Promise<Ran>

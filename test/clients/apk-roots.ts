@@ -23,7 +23,7 @@ export interface CommandResult {
 
 export interface ApkRootOptions {
   url: string
-  /** the trusted keys in `/etc/apk/keys` */
+  /** trusted keys in `/etc/apk/keys` */
   keys: readonly { name: string; pem: string }[]
   /** `x86_64` unless given */
   arch?: string

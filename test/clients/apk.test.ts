@@ -101,7 +101,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       const url = `${service.apt}/apk/${MAIN}/main/x86_64/returner-1.0-r0.apk`
       await publish({ name: 'returner', files: { [path]: 'before\n' } })
       const before = await fetch(url)
-      // Caches on the way must revalidate it.
+      // Caches in between must revalidate it.
       expect(before.headers.get('cache-control')).toBe('no-cache')
       await before.arrayBuffer()
       expectAdded(await (await newRoot()).add('returner'))

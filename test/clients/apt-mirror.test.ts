@@ -6,7 +6,7 @@ import { need } from '../need.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
 import { createAptRoot, type AptRoot } from './apt-root.ts'
 
-/** For all architectures and without maintainer scripts, like what it depends on: no system is needed to run them. */
+/** For all architectures and without maintainer scripts, like its dependencies: so no system is needed to run them. */
 const WANTED = 'libjs-backbone'
 const DEPENDENCIES = ['libjs-underscore']
 

@@ -1,4 +1,4 @@
-// A machine that knows an old repository, which moves here under the same address: apt goes on as before, pins included.
+// A machine uses an old repository, which moves here under the same address: apt continues as before, including its pins.
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
@@ -19,7 +19,7 @@ const ACME = {
 
 let base: string
 let service: Service
-/** what the machines know the repository by */
+/** the address of the repository for the machines */
 let address: Server
 let answer: (path: string) => Promise<Buffer | null>
 let apt: AptRoot
@@ -60,7 +60,7 @@ const here = async (path: string) => {
   return found.ok ? Buffer.from(await found.arrayBuffer()) : null
 }
 
-/** A repository as apt-ftparchive makes it, signed with the key that moves. */
+/** A repository made by apt-ftparchive, signed with the key that moves. */
 async function makeOld(): Promise<void> {
   const old = join(base, 'old')
   const suite = join(old, 'dists/stable')
@@ -122,7 +122,7 @@ test('a suite that is not automatic is published at once, and apt installs from 
   await service.stop()
   await start([{ ...ACME, not_automatic: true, but_automatic_upgrades: true }])
   await expect.poll(async () => String(await here('/dists/stable/Release'))).toMatch(/^NotAutomatic: yes$/m)
-  // A change of the priority is one of those that apt asks about, as in any repository: this is a new machine.
+  // As in any repository, apt asks about a change of the priority, so this is a new machine.
   await apt.forget()
   expectClean(await apt.update())
   // apt_preferences(5): 100 with ButAutomaticUpgrades.
@@ -138,7 +138,7 @@ test('an alias moves to the next release, by-hash too, and machines that follow 
   await expect.poll(() => here('/dists/oldstable/InRelease')).not.toBeNull()
   expect(await here('/dists/stable/InRelease')).toEqual(await here('/dists/acme-13/InRelease'))
   expect(await here('/dists/oldstable/InRelease')).toEqual(await here('/dists/acme-12/InRelease'))
-  // So is another codename.
+  // apt also asks about another codename.
   const moved = await apt.run('apt-get', 'update', '--allow-releaseinfo-change')
   expectClean(moved)
   expect(await apt.versions('acme-tool')).toEqual(['3.0'])

@@ -193,7 +193,7 @@ function execute(command: string[], cwd: string, aptConfig: string): Promise<Com
 }
 
 /**
- * Waits until a file changed just now can no longer change within the second of its date. Until then it is dated back. apt
+ * Waits until the second of a file's last change is over, so that its date no longer changes. Until then it is dated back. apt
  * keeps that date as long as the bytes are the same, and downloads them again with every update.
  */
 export async function secondIsOver(url: string): Promise<void> {

@@ -54,7 +54,7 @@ function expectClean({ code, text }: CommandResult): void {
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-/** The requests of this root's apt, once the access log has one that matches. */
+/** The requests of this root's apt, once the access log contains one that matches. */
 async function requestsOf(root: AptRoot, wanted: RegExp): Promise<string[]> {
   for (;;) {
     const log = await readFile(join(service.reposDir, 'logs', 'access-apt.log'), 'utf8').catch(() => '')
@@ -342,7 +342,7 @@ describe('many publishes', () => {
       ) ?? { last_published_at: '' }
       return last_published_at.slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)
     }
-    // Rounds are repeated until some pairs fell into one second, which a slow machine never reaches. The result must be
+    // Rounds are repeated until some pairs fell into one second, which never happens on a slow machine. The result must be
     // right in every round.
     let met = 0
     for (let round = 1; met < 3 && round <= 20; round++) {

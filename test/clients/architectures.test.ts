@@ -1,4 +1,4 @@
-// Distributions with several architectures: each client sees the packages of its own and those for all, from one publish.
+// Distributions with several architectures: one publish gives each client the packages of its architecture and those for all.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { need } from '../need.ts'
 import { buildApk } from '../samples/apk.ts'

@@ -1,4 +1,4 @@
-// Distributions that the deployment declares: offered to a real apt, kept as inactive once they are no longer declared.
+// Distributions that the deployment declares: offered to a real apt, and kept as inactive when they are no longer declared.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterEach(() => service.stop())
 afterAll(() => rm(base, { recursive: true, force: true }))
 
-/** Starts the service on the same data with these distributions in its file. */
+/** Starts the service on the same data, with these distributions in its file. */
 async function start(entries: readonly unknown[], env: Record<string, string> = {}, raw = false): Promise<void> {
   const file = join(base, 'distributions.json')
   await writeFile(file, JSON.stringify({ distributions: entries }))

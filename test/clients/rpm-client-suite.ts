@@ -33,7 +33,7 @@ export interface Published {
   sha256: string
 }
 
-/** @param main the distribution that most tests share @param more tests of only this client */
+/** @param main the distribution that most tests share @param more further tests only for this client */
 export function rpmClientSuite(
   client: RpmClient,
   [main, quiet, busy]: [string, string, string],
@@ -291,7 +291,7 @@ export function rpmClientSuite(
         return body.sha256 === createHash('sha256').update(files[name]!).digest('hex')
       }
 
-      /** What a client makes of an index that the vendor signed in our place. */
+      /** The client's reaction to an index that the vendor signed instead of us. */
       async function refreshOfTheirIndex(): Promise<CommandResult> {
         const proxy = await startTamperingProxy(service.rpm)
         try {
@@ -315,7 +315,7 @@ export function rpmClientSuite(
       })
 
       it('stay where the settings say so, and clients get that key with ours, also for the index', async () => {
-        // This client knows the repository from the time before.
+        // This client already knew the repository before.
         const early = await newRoot({ key: `${service.rpm}/repos/gpg.key` })
         expectClean(await early.refresh())
         expect((await keep(true)).status).toBe(200)
@@ -332,9 +332,9 @@ export function rpmClientSuite(
           expectClean(await root.install('stays-vendor', 'came-unsigned'))
           expect(await root.installed()).toEqual({ 'stays-vendor': '1.0-1', 'came-unsigned': '1.0-1' })
         }
-        // With our key alone the client refuses it.
+        // With only our key the client refuses it.
         expect((await (await newRoot()).install('stays-vendor')).code).not.toBe(0)
-        // Why this is not the default.
+        // This is the reason why it is not the default.
         expect((await refreshOfTheirIndex()).code).toBe(0)
       })
     })
@@ -449,7 +449,7 @@ export function rpmClientSuite(
 
   /**
    * Refreshes during publishes. The server waits three seconds for the second request of a pair: a client that the machine
-   * stops for longer may get an index and the signature of another, and tries again.
+   * stops for longer may get an index and the signature of another one, and tries again.
    */
   async function refreshInTime(root: RpmRoot): Promise<void> {
     for (let attempt = 1; ; attempt++) {

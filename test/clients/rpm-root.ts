@@ -9,7 +9,7 @@ export interface RpmRootOptions {
   url: string
   /** the armored public key that the configuration trusts, or its URL */
   key: string
-  /** false: zypper imports no key by itself; dnf never imports another than this one */
+  /** false: zypper imports no key by itself; dnf never imports another key than this one */
   importsKeys?: boolean
   /** `x86_64` unless given */
   arch?: string
@@ -43,7 +43,7 @@ export interface RpmClient {
   name: string
   /** Debian packages that contain the client */
   needs: readonly string[]
-  /** how many clients of one address and user agent read one repository during publishes */
+  /** number of clients with one address and user agent that read one repository during publishes */
   readers: number
   /** its error messages */
   messages: {

@@ -10,7 +10,7 @@ const product = (arch: string) => `<?xml version="1.0" encoding="UTF-8"?>
 export const zypper: RpmClient = {
   name: 'zypper',
   needs: ['zypper', 'rpm', 'gnupg'],
-  // A second one saw a wrong signature on a busy machine (2026-11-23).
+  // A second reader saw a wrong signature on a busy machine (2026-11-23).
   readers: 1,
   messages: {
     badSignature: /Signature verification failed|signed with an unknown key/i,
@@ -55,7 +55,7 @@ export const zypper: RpmClient = {
         '',
       ].join('\n'),
     )
-    // Without a product it warns at every step.
+    // Without a product it prints warnings at every step.
     await writeFile(at('etc/products.d/sample.prod'), product(arch))
     await symlink('sample.prod', at('etc/products.d/baseproduct'))
     const env = {

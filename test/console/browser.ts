@@ -1,11 +1,11 @@
-// Chromium of Debian's packages, and pages that note everything a person should never see in the browser's own console.
+// Chromium of Debian's packages, and pages that record everything that a person should never see in the browser's own console.
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { need } from '../need.ts'
 
 export interface Seat {
   page: Page
   context: BrowserContext
-  /** violations of the content policy, script errors, and what failed to load, since the start */
+  /** violations of the content policy, script errors, and failed loads, since the start */
   faults: string[]
 }
 
@@ -14,7 +14,7 @@ export interface Person {
   password: string
 }
 
-/** How long a stalled machine may take for one step; a page is there in a second. */
+/** How long a stalled machine may take for one step; usually a page needs a second. */
 const STEP_MS = 120_000
 
 export async function openBrowser(): Promise<Browser> {
@@ -57,7 +57,7 @@ export function watch(page: Page, faults: string[]): void {
   })
 }
 
-/** Types name and password on whatever page asks for them. */
+/** Types name and password on the page that asks for them. */
 export async function signIn({ page }: Pick<Seat, 'page'>, { username, password }: Person): Promise<void> {
   await page.getByLabel('User name').fill(username)
   await page.locator('input[name=password]').fill(password)

@@ -1,20 +1,20 @@
-// The bytes of the console, as browsers load them: gzip of every file, and everything that a file imports counts for it.
+// The bytes of the console as browsers load them: gzip of every file, including everything that a file imports.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const BUILT = join(import.meta.dirname, '..', '..', 'dist', 'web')
-/** In KB of 1,000 bytes; the figures are those of the issue that asked for the console. */
+/** In KB of 1,000 bytes; the figures are from the issue that asked for the console. */
 const BUDGET = { firstScripts: 210, styles: 40, firstRequests: 10, review: 55, page: 30, all: 450 }
 const REVIEW = 'src/pages/review/queue.tsx'
 
-/** What is used of Vite's manifest: files by their source, with what they import at once and later. */
+/** The used part of Vite's manifest: files by their source, with static and dynamic imports. */
 type Manifest = Record<string, { file: string; imports?: string[]; dynamicImports?: string[]; css?: string[] }>
 
 const manifest = JSON.parse(readFileSync(join(BUILT, '.vite', 'manifest.json'), 'utf8')) as Manifest
 const entry = 'index.html'
 
-/** A chunk with everything that must be there before it runs. */
+/** A chunk and everything that must be loaded before it runs. */
 function loadedBy(name: string, seen = new Set<string>()): Set<string> {
   if (seen.has(name)) return seen
   seen.add(name)
@@ -40,7 +40,7 @@ test('the first load of every visit is below its budget', () => {
   expect(styles.length).toBeGreaterThan(0)
   const page = readFileSync(join(BUILT, 'index.html'), 'utf8')
   const requests = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, file]) => file)
-  // The page itself is one; what it names is all that the first script imports.
+  // The page itself is one request; it names everything that the first script imports.
   expect(new Set(requests)).toEqual(new Set([...scripts(first), ...styles]))
   expect(1 + requests.length).toBeLessThanOrEqual(BUDGET.firstRequests)
 })

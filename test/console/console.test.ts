@@ -1,4 +1,4 @@
-// The console in a real browser against the built service: what people do there, with the keyboard too, and what a page may never do.
+// The console in a real browser against the built service: what people do there, also by keyboard, and what a page may never do.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -143,7 +143,7 @@ describe('the five jobs', () => {
     await page.getByLabel('Reason').fill('a test of the console')
     const sent = page.waitForRequest(/\/decide$/)
     await page.keyboard.press('Control+Enter')
-    // What the page shows, and not whatever has the name by then.
+    // The digest of the shown file, not of the file that has the name by then.
     expect((await sent).postDataJSON()).toMatchObject({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
     await expect.poll(() => statusOf(name)).toBe('published')
     await expect.poll(async () => (await article.getAttribute('aria-label'))?.startsWith(name)).toBe(false)
@@ -155,7 +155,7 @@ describe('the five jobs', () => {
     await page.goto('/review')
     const article = page.getByRole('article')
     await page.getByRole('button', { name: 'Reject', exact: true }).waitFor()
-    // By name, as somebody does who switched single keys off.
+    // By name, as a person does who switched single keys off.
     await page.keyboard.press('Control+k')
     await page.getByLabel('Search packages, CVEs and pages').fill('reject held-')
     await page.keyboard.press('Enter')
@@ -353,7 +353,7 @@ describe('every page', () => {
   let admin: Seat
   beforeAll(async () => void (admin = await place(ADMIN)))
 
-  // A page is loaded once: its colours follow the system's, and its width the window's, without loading it again.
+  // A page is loaded once: its colours follow the system's, and its width the window's, without another load.
   test.each(PAGES)(
     '%s can be used with assistive technology, light and dark, and is no wider than a phone',
     async (path) => {
@@ -367,7 +367,7 @@ describe('every page', () => {
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
         await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
-        // Without legacy mode every analysis opens another page, for frames; the console has none.
+        // Without legacy mode every analysis opens another page for frames, which the console does not have.
         const axe = new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']).setLegacyMode(true)
         for (const { id, nodes } of (await axe.analyze()).violations) {
           const some = nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))

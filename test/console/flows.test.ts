@@ -112,7 +112,7 @@ test('a second factor is set up, then asked for; a wrong code is refused, a reco
   await signIn({ page }, WITH_CODE)
   await enter(page, 'nonsense')
   await page.getByRole('alert').getByText('Name, password or code is wrong').waitFor()
-  // The code that confirmed the factor is spent, and the next one is valid already.
+  // The code that confirmed the factor is used up, but the next one is already valid.
   await enter(page, code(1))
   await titled(page, 'Packages')
   expect(pathOf(page)).toBe('/packages?format=deb')
@@ -150,7 +150,7 @@ test('an identity provider signs people in, and they arrive where they wanted to
   expect(pathOf(page)).toBe('/packages?format=deb')
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Review' }).waitFor()
 
-  // Somebody with the name of a local account does not become that account.
+  // A person with the name of a local account does not get that account.
   const stranger = await arrive('sub-rita')
   await stranger.getByRole('alert').getByText('account_conflict').waitFor()
   expect(pathOf(stranger)).toBe('/oidc-callback')
@@ -158,7 +158,7 @@ test('an identity provider signs people in, and they arrive where they wanted to
   await titled(stranger, 'Sign in')
 })
 
-/** Counts uploads under way where they begin and end: what Playwright tells of requests arrives later than it happens. */
+/** Counts running uploads where they begin and end, because Playwright reports requests late. */
 const COUNTING = `
   window.uploads = { running: 0, most: 0, began: [] }
   window.XMLHttpRequest = class extends XMLHttpRequest {
@@ -182,7 +182,7 @@ test('25 files: three at a time, none before Retry-After has passed, and they go
       buffer: await buildDeb({ name: `many-${i}` }),
     })),
   )
-  // What a proxy in front answers when there are too many; the limit of the service itself would be a minute of waiting.
+  // The answer of a proxy in front to too many requests; the limit of the service itself would mean a minute of waiting.
   const limited = { status: 429, headers: { 'retry-after': '3' }, json: { code: 'rate_limited', detail: 'too many' } }
   await page.route('**/upload/stream', (route) => route.fulfill(limited), { times: 3 })
 

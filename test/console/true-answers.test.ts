@@ -1,4 +1,4 @@
-// The console in a real browser where it could mislead: an approval without an end, two people at once, lists that look empty.
+// Cases in which the console could mislead, in a real browser: an approval without an end, two people at once, empty lists.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

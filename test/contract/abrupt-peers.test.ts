@@ -1,4 +1,4 @@
-// Servers that end, reset or confuse the connection of each library that speaks to one: every call ends, nothing is uncaught.
+// Servers that end, reset or confuse the connections of each network library: every call ends, nothing is uncaught.
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { sql } from 'kysely'
@@ -18,7 +18,7 @@ import { startTracing } from '../../src/operations/monitoring/tracing.ts'
 const log = createLog('silent')
 const clock = { now: () => new Date() }
 
-/** What a peer does with a connection; `greeting` is what its protocol begins with. */
+/** How a peer treats a connection; `greeting` is the beginning of its protocol. */
 const PEERS: Record<string, (socket: Socket, greeting: string) => void> = {
   'closes at once': (socket) => socket.resume().end(),
   'resets at once': (socket) => socket.resetAndDestroy(),
@@ -44,7 +44,7 @@ const PEERS: Record<string, (socket: Socket, greeting: string) => void> = {
   },
 }
 
-/** Each makes one request, and ends what it has opened. */
+/** Each makes one request, and closes what it has opened. */
 const CLIENTS: Record<string, { greeting?: string; ask(port: number): Promise<unknown> }> = {
   mail: {
     greeting: '220 mail.example ESMTP\r\n',

@@ -26,7 +26,7 @@ const totp = (secret: string, now: Date) =>
 
 const json = { 'content-type': 'application/json' }
 
-/** The cookies that an answer sets, as the next request sends them; removed ones are left out. */
+/** The cookies that an answer sets, in the form for the next request; removed ones are left out. */
 function cookiesOf(response: Response): string {
   return response.headers
     .getSetCookie()

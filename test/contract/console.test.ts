@@ -1,4 +1,4 @@
-// What the web console asks for: filters of the lists, the evidence of a review, decisions about several packages.
+// The endpoints of the web console: filters of the lists, the evidence of a review, decisions about several packages.
 import { afterAll, describe, expect, test } from 'vitest'
 import { startGate } from './harness.ts'
 import { cveScanner, fill } from './console/samples.ts'

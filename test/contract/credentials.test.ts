@@ -79,7 +79,7 @@ test('a token with scopes uploads and deletes what they name, and nothing else',
   }
   expect((await gate.call('DELETE', '/artifacts/own-tool?distribution=jammy', { as })).status).toBe(200)
 
-  // A token that manages makes tokens within its own scopes only.
+  // A token that manages creates tokens only within its own scopes.
   const managing = { name: 'managing', role: 'admin', scopes: { actions: ['manage', 'upload'] } }
   const maker = await gate.call<{ token: string }>('POST', '/auth/api-tokens', { body: managing })
   const make = async (given?: object) => {

@@ -107,7 +107,7 @@ describe('the log', () => {
     const stream = await open('/logs/stream?level=info&q=p', as)
     await expect
       .poll(async () => {
-        // The first lines may come before the stream begins to listen.
+        // The first lines may be written before the stream begins to listen.
         if (stream.events('log').length === 0) await append(line(10, { path: '/p' }))
         return stream.events('log').length
       })

@@ -8,7 +8,7 @@ import type { Route } from '../../src/api/http/route.ts'
 import { PROBLEM_CODES, type ProblemCode } from '../../src/domain/problem.ts'
 import type { Reply } from './http.ts'
 
-/** Codes that any request may be answered with. */
+/** Codes that any request may get. */
 const ANYWHERE: readonly ProblemCode[] = [
   'internal_error',
   'shutting_down',
@@ -24,10 +24,10 @@ export function givenBy(route: Route): Set<ProblemCode> {
   return new Set([...route.problems, ...impliedProblems(route)])
 }
 
-/** What conditions and ranges of HTTP add (RFC 9110), without a body of their own. */
+/** Statuses of HTTP's conditions and ranges (RFC 9110), without a body. */
 const OF_HTTP = [304, 412, 416]
 
-/** Statuses that carry no error code. */
+/** Statuses without an error code. */
 function successes(route: Route): number[] {
   return [route.success ?? 200, ...Object.keys(route.also ?? {}).map(Number), ...OF_HTTP]
 }
@@ -36,7 +36,7 @@ export function keyOf(route: Route): string {
   return `${route.method} ${pathOf(route)}`
 }
 
-/** The route of a request. Literal segments win over parameters. */
+/** The route of a request. Literal segments take precedence over parameters. */
 export function findRoute(routes: readonly Route[], method: string, path: string): Route | null {
   const segments = segmentsOf(path)
   const fits = routes.filter(

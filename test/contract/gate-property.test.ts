@@ -1,5 +1,5 @@
 // Properties that hold for every order of decisions, scans and time: no held package is served before its approval, a
-// rejected one can only be deleted, and no scan publishes but what waits for nothing else than that scan.
+// rejected one can only be deleted, and a scan publishes only packages that wait for nothing but that scan.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Severity } from '../../src/domain/finding.ts'
@@ -128,7 +128,7 @@ async function isOffered(name: string, codename = 'jammy'): Promise<boolean> {
   return true
 }
 
-/** Whether a rescan of now may publish it: what only a missing scan holds, where nothing that is scanned would hold it. */
+/** Whether a rescan may publish it now: only a missing scan holds it, and no scan would hold it. */
 async function mayBeJudged(name: string, before: Seen | null, codename = 'jammy'): Promise<boolean> {
   const passes = world.data && !world.infected && !world.severities.some((one) => one === 'Critical' || one === 'High')
   if (!passes || before?.status !== 'pending_review' || before.served) return false
@@ -179,7 +179,7 @@ async function happen(event: Event, name: string): Promise<{ status: number; bod
   }
 }
 
-/** No order of requests causes one. The lease of the leader runs out with the clock, for some seconds. */
+/** No order of requests may cause a server error. The leader's lease expires with the clock, for some seconds. */
 function expectNoServerError({ status, body }: { status: number; body: unknown }, what: string): void {
   if (status === 503 && (body as { code?: string }).code === 'passive_replica') return
   expect(status, `${what}: ${JSON.stringify(body)} ${JSON.stringify(gate.errors.at(-1))}`).toBeLessThan(500)
@@ -191,7 +191,7 @@ test('no order of events serves a held package without an approval', async () =>
       const name = `subject-${number++}`
       await happen(first, name)
       let before: Seen | null = null
-      /** may be served: it passed the gate on upload, or a person approved it since */
+      /** it may be served: it passed the gate on upload, or a person approved it since */
       let allowed = false
       for (const event of [{ do: 'upload' } as Event, ...sequence]) {
         const judges: boolean = event.do === 'rescan' && (await mayBeJudged(name, before))
@@ -231,7 +231,7 @@ type Codename = (typeof PAIR)[number]
 const MOVES = ['upload', 'promote', 'migrate', 'approve', 'reject', 'quarantine', 'delete', 'rescan'] as const
 interface Move {
   do: (typeof MOVES)[number]
-  /** where it happens; of a promotion and a migration, the source */
+  /** where it happens; for a promotion and a migration, the source */
   at: Codename
 }
 const otherOf = (codename: Codename): Codename => (codename === 'jammy' ? 'noble' : 'jammy')
@@ -296,7 +296,7 @@ test('no order of promotions and decisions serves what its source did not serve 
             const isCopy = (event.do === 'promote' || event.do === 'migrate') && codename === otherOf(event.at)
             const isOwn = (event.do === 'upload' || event.do === 'approve' || judges) && codename === event.at
             expect(isOwn || isCopy, change).toBe(true)
-            // What is copied was served by its source, new in its target, and rejected nowhere.
+            // A copy was served by its source, new in its target, and rejected nowhere.
             if (isCopy) {
               expect(before[event.at], change).toMatchObject({ status: 'published', served: true })
               expect(was, change).toBe(null)

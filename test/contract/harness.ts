@@ -72,7 +72,7 @@ export interface Gate {
 }
 
 export interface GateOptions {
-  /** deps that replace those of the deployment */
+  /** dependencies that replace those of the deployment */
   overrides?: Overrides
   env?: Record<string, string | undefined>
   /** Changes the migrated database before the service opens it. */
@@ -119,7 +119,7 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
     SVC_OSV_URL: 'none',
     SVC_EPSS_URL: 'none',
     SVC_KEV_URL: 'none',
-    // Nobody listens on the discard port: the built-in sources are not read from the Internet, for minutes.
+    // Nobody listens on the discard port, so the built-in sources are not read from the Internet for minutes.
     HTTP_PROXY: 'http://127.0.0.1:9',
     HTTPS_PROXY: 'http://127.0.0.1:9',
     NO_PROXY: '127.0.0.1,localhost',

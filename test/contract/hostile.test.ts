@@ -1,4 +1,4 @@
-// Attacks on parsers and on what is written: smuggled requests, lines in headers and logs, prototypes, patterns, paths.
+// Attacks on parsers and on output: smuggled requests, line breaks in headers and logs, prototypes, patterns, paths.
 import { readdir, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -14,14 +14,14 @@ beforeAll(async () => {
 })
 afterAll(() => gate.close())
 
-/** What a server answers to these bytes until it closes the connection, or has answered and is silent after a last request. */
+/** The server's answer to these bytes, until it closes the connection or is silent after a last request. */
 function raw(port: number, text: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.end(text, 'latin1'))
     let answer = ''
     socket.setEncoding('latin1')
     socket.on('data', (part: string) => (answer += part))
-    // A refusal may close before all was sent.
+    // The server may refuse and close before everything was sent.
     socket.on('error', () => {})
     socket.on('close', () => resolve(answer))
   })
@@ -54,7 +54,7 @@ describe('a request whose end two servers could see at different places', () => 
       for (const port of [gate.port, gate.aptPort]) {
         const answer = await raw(port, `POST /api/v1/auth/token HTTP/1.1\r\nhost: a\r\n${head}\r\n${body}`)
         const [first, ...others] = statusesOf(answer)
-        // The listener of repositories takes no POST, so it may refuse that first. Without an answer the connection was cut:
+        // The listener of repositories accepts no POST, so it may refuse that first. Without an answer the connection was closed:
         // Node reports some of these only when it reads the body.
         expect([400, undefined, ...(port === gate.aptPort ? [405] : [])], answer).toContain(first)
         expect(others).toEqual([])
@@ -172,7 +172,7 @@ describe('patterns of declarations', () => {
     }
     return found
   }
-  /** Half a body of the largest size, so that quadratic time would take minutes. */
+  /** Half of the largest body, so that quadratic time would take minutes. */
   const LENGTH = 500_000
   const PIECES = [
     'a',

@@ -44,7 +44,7 @@ export function send<T = Record<string, unknown>>(
       },
     )
     outgoing.on('error', reject)
-    // The server may answer before it has read the whole body. Then the answer counts, not the broken pipe.
+    // The server may answer before it has read the whole body. Then the answer counts, and not the broken pipe.
     outgoing.end(body)
   })
 }

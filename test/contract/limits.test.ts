@@ -1,4 +1,4 @@
-// Rate limits over HTTP, with the real figures and a clock that only the tests advance.
+// Rate limits over HTTP, with the real figures and a clock that only the tests move.
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { ACCESS } from '../../src/domain/roles.ts'
 import type { LimitName, Route } from '../../src/api/http/route.ts'
@@ -6,7 +6,7 @@ import { keyOf } from './declared.ts'
 import { startGate } from './harness.ts'
 import { wellFormed } from './routes/access.ts'
 
-/** Requests per minute and what they are counted by (specification, "Limits"; decisions, section 1). */
+/** Requests per minute, and how they are counted (specification, "Limits"; decisions, section 1). */
 const FIGURES: Record<Exclude<LimitName, 'none' | 'reads'>, { perMinute: number; per: 'address' | 'principal' }> = {
   login: { perMinute: 10, per: 'address' },
   credentials: { perMinute: 10, per: 'address' },
@@ -32,7 +32,7 @@ interface From {
   address?: string
 }
 
-/** Sends a request that is cheap to refuse. It counts all the same. */
+/** Sends a request that is cheap to refuse, but still counts. */
 async function knock(route: Route, { as, address = '127.0.0.1' }: From) {
   const { path, options } = wellFormed(route)
   return gate.call(route.method, path, {
@@ -54,7 +54,7 @@ async function expectLimited(route: Route, from: From, limit: number, seconds: n
   })
 }
 
-/** Five streams may be open at a time. Those that were left are closed a moment later, so a refusal for them may come too. */
+/** Five streams may be open at a time. Closed ones are removed a moment later, so a refusal because of them is possible too. */
 const isForOpenStreams = (route: Route, { status, body }: { status: number; body: Record<string, unknown> }) =>
   route.answer === null && status === 429 && body['limit'] === 5
 
@@ -65,7 +65,7 @@ async function expectAdmitted(route: Route, from: From, times = 1) {
   }
 }
 
-/** Checks that the window slides: the oldest request makes room first, and Retry-After says when. */
+/** Checks that the window slides: the oldest request expires first, and Retry-After says when. */
 async function expectWindow(route: Route, from: From, limit: number) {
   await expectAdmitted(route, from)
   gate.clock.advance(20_000)
@@ -145,7 +145,7 @@ test('dry runs and plans are reads: they neither use up promotions nor wait for 
   expect(await statuses(20, { dry_run: true })).toEqual(new Set([404]))
   const plan = () => gate.call('POST', '/distributions/noble/installability/plan', { ...maintainer, body: {} })
   for (let time = 0; time < 6; time++) expect((await plan()).status).not.toBe(429)
-  // A deletion takes the word from its query, whatever its body says.
+  // A deletion reads `dry_run` from its query, whatever its body says.
   const remove = (query: string) =>
     gate.call('DELETE', `/artifacts/nobody-has-this${query}`, { ...maintainer, body: { dry_run: true } })
   const before = await Promise.all(Array.from({ length: 200 }, () => remove('')))

@@ -1,4 +1,4 @@
-// A sync, a single import and a mirror run against each upstream of the table: an error with its code, or a success.
+// A sync, a single import and a mirror run against each upstream of the table: each ends with an error code, or succeeds.
 import * as tls from 'node:tls'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -14,12 +14,12 @@ import { buildDeb, controlText } from '../samples/deb.ts'
 import { startGate, type Gate } from './harness.ts'
 import { eventsOf } from './http.ts'
 
-/** Of files that never come; those of a service, 30 s and at least a minute, are kept for what must arrive on a busy machine. */
+/** Limits for files that never arrive. Files that must arrive on a busy machine keep the service's: 30 s, at least a minute. */
 const SHORT = { idleMs: 300, timeoutMs: 1_000 }
 const INDEX = /Packages/
 const PACKAGES = /\.deb$/
 
-/** In Node since 22.19; the types are older. */
+/** In Node since 22.19; the types do not have it yet. */
 const { getCACertificates, setDefaultCACertificates } = tls as unknown as {
   getCACertificates(): string[]
   setDefaultCACertificates(pems: string[]): void
@@ -59,7 +59,7 @@ afterAll(async () => {
   process.off('unhandledRejection', note)
 })
 
-/** Whether an upstream misbehaves now, so that something cannot be had. */
+/** Whether an upstream misbehaves now, so that a file cannot be fetched. */
 const isLost = (url: string) =>
   upstreams.some((one, at) => url.startsWith(one.url) && one.target && TABLE[at]!.ends !== 'done')
 
@@ -74,7 +74,7 @@ async function start(at: number): Promise<{ upstream: MisbehavingUpstream; id: n
   const names = [`one-${at}`, `two-${at}`] as [string, string]
   const stanzas: string[] = []
   for (const name of names) {
-    // More than the buffers of a transfer take: its reader is asked to wait.
+    // More than the buffers of a transfer hold, so that its reader has to wait.
     const file = Buffer.from(await buildDeb({ name, files: { [`opt/${name}`]: randomBytes(150_000) } }))
     upstream.files[`${name}.deb`] = file
     stanzas.push(`${controlText({ name })}Filename: ${name}.deb\nSize: ${file.length}\nSHA256: ${sha256(file)}\n`)
@@ -107,7 +107,7 @@ async function mirror(id: number, name: string): Promise<string> {
   await call('PUT', `/import/mirror/sources/${id}`, { distribution: 'jammy', names: [name] })
   const { body } = await call('POST', `/import/mirror/start/${id}`)
   const { text } = await call('GET', `/import/mirror/jobs/${body['job_id']}/stream`)
-  // Never the word for a fault of our own, in any line.
+  // No line may contain the code for a bug of ours.
   expect(text).not.toContain('internal_error')
   return lastOf(text)['status'] === 'done' ? 'done' : 'failed'
 }

@@ -1,4 +1,4 @@
-// Over HTTP: a person logs in at an identity provider, and a CI job publishes with what its ID token was exchanged for.
+// Over HTTP: a person logs in at an identity provider, and a CI job publishes with the token that it got for its ID token.
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CLIENT, startIdentityProvider, type IdentityProvider } from '../fakes/identity-provider.ts'
@@ -160,7 +160,7 @@ test('jobs of one publisher are one person: none approves what another of them b
   const bulk = await gate.call('POST', '/security/decisions/bulk', { as: sibling.as, body: { items, ...decided } })
   expect(bulk.body).toMatchObject({ decided: 0, items: [{ result: 'failed', code: 'self_approval' }] })
 
-  // The row of the uploader's token is deleted with a later exchange: its name alone tells the publisher.
+  // A later exchange deletes the row of the uploader's token: only its name tells the publisher.
   gate.clock.advance(16 * 60_000)
   const [later, stranger] = [await job('acme/tools'), await job('acme/release')]
   expect((await approve(other))[0]).toBe(401)

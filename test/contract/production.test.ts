@@ -1,4 +1,4 @@
-// What differs in production: the start, the documentation, anonymous answers, and packages that were not scanned.
+// The differences in production: the start, the documentation, anonymous answers, and unscanned packages.
 import { afterAll, describe, expect, test } from 'vitest'
 import { EnvironmentError, readEnv } from '../../src/config/env.ts'
 import { buildDeb } from '../samples/deb.ts'
@@ -92,7 +92,7 @@ describe('a service in production', async () => {
       (route) => !route.flags?.developmentOnly && !route.path.includes('{') && route.method === 'GET',
     )) {
       const path = route.root ? route.path : `/api/v1${route.path}`
-      // A search says that nothing was synced yet.
+      // A search answers that nothing was synced yet.
       const expected = path === '/api/v1/import/search' ? 424 : 200
       const url = expected === 424 ? `${path}?q=any` : path
       expect([path, (await gate.call('GET', url, { headOnly: route.answer === null })).status]).toEqual([

@@ -1,4 +1,4 @@
-// What routes declare for protocols of others: paths, HEAD, errors, challenges, and bodies as streams.
+// Declarations of routes for protocols of others: paths, HEAD, errors, challenges, and bodies as streams.
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
@@ -210,7 +210,7 @@ describe('a body that is read as it arrives', () => {
     const answered = new Promise<number | undefined>((resolve) =>
       outgoing.on('response', (incoming) => resolve(incoming.resume().statusCode)),
     )
-    // Three times the 200 ms of other bodies.
+    // Three times the limit of 200 ms for other bodies.
     for (let sent = 0; sent < 30; sent++) {
       outgoing.write('x')
       await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,4 +1,4 @@
-// Routes of this test alone, mounted on a real listener: paths of several segments, bodies as streams, errors of other protocols.
+// Routes of this test only, mounted on a real listener: paths of several segments, bodies as streams, errors of other protocols.
 import { createHash } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,19 +20,19 @@ export const MOST_BYTES = 16 * 1024 * 1024
 export const PIECE = Buffer.alloc(64 * 1024, 'p')
 export const PIECES = 10_000
 
-/** JSON, a name and a password. */
+/** Errors in JSON, with a name and a password. */
 export const npm: Protocol = {
   prefix: '/npm',
   errors: { media: 'application/json', body: ({ code, detail }) => ({ error: detail, code }) },
   challenge: { scheme: 'Basic', parameters: () => ({ realm: 'packages "of" \\ ours' }) },
 }
-/** Text. */
+/** Errors in text. */
 export const pypi: Protocol = {
   prefix: '/pypi',
   errors: { media: 'text/plain; charset=utf-8', body: ({ detail }, status) => `${status} ${detail}\n` },
   challenge: { scheme: 'Basic', parameters: () => ({ realm: 'pypi' }) },
 }
-/** JSON, a token for the repository of the request. */
+/** Errors in JSON, with a token for the repository of the request. */
 export const oci: Protocol = {
   prefix: '/v2',
   errors: {
@@ -48,15 +48,15 @@ export const oci: Protocol = {
   },
 }
 
-/** What handlers saw. */
+/** What the handlers observed. */
 export interface Seen {
-  /** pieces of the long answer that were made */
+  /** number of pieces of the long answer that were made */
   made: number
-  /** of the last long answer, once nobody reads it any more */
+  /** resolves when nobody reads the last long answer any more */
   ended: Promise<void>
   /** bytes of a body that the socket had received while its reader waited */
   receivedMeanwhile: number
-  /** emits the name of each body that was read, and how its reading ended */
+  /** emits the name of each body that was read, and the result of reading it */
   bodies: EventEmitter
   directory: string
 }

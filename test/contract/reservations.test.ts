@@ -1,4 +1,4 @@
-// Reserved names: a package that claims one is refused however it arrives, by what its file states.
+// Reserved names: a package that claims one is refused, whatever way it arrives, by the names in its file.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -13,7 +13,7 @@ let directory: string
 let gate: Gate
 const source = { id: 0 }
 
-/** What the repository lists, each with the file that it serves. */
+/** The packages that the repository lists, each with its file. */
 const LISTED: { name: string; depends?: string; file: SampleDeb }[] = [
   { name: 'acme-agent', file: { name: 'acme-agent' } },
   { name: 'harmless', file: { name: 'acme-hidden' } },
@@ -112,7 +112,7 @@ test('a change of a source writes what its declaration names, and nothing else',
   expect((await gate.call('PATCH', path, { body: { ...forged, ...hidden, security: true } })).status).toBe(200)
   expect(await one()).toEqual({ ...before, security: true })
   await gate.call('PATCH', path, { body: { security: false } })
-  // What it remembers of the repository is as it was: nothing changed, so nothing is read again.
+  // The stored state of the repository is unchanged, so nothing is read again.
   const { text } = await gate.call('POST', `${path}/sync`)
   expect(text).toContain('nothing changed since the last sync')
 })

@@ -1,4 +1,4 @@
-// /settings/run-retention: what is too old goes, what is needed stays, and the audit log still verifies.
+// /settings/run-retention: old data are deleted, needed data stay, and the audit log can still be verified.
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
@@ -20,7 +20,7 @@ interface Ran {
   }
 }
 
-// A service of its own: the clock moves by days, and every job becomes due.
+// A separate service, because the clock moves by days and every job becomes due.
 const gate = await startGate()
 afterAll(() => gate.close())
 
@@ -67,7 +67,7 @@ test('old versions are unpublished, except those that another package needs', as
     extra: { versions: { packages: 2, needed: 2 } },
   })
 
-  // What only an unneeded version needed goes with the next pass of the same run.
+  // A version that only an unneeded version needed is deleted by the next pass of the same run.
   await put('uses-tool', '2.0')
   gate.clock.advance(1000)
   expect(await run()).toMatchObject({ result: { versions: { packages: 3, needed: 0 } } })
@@ -85,7 +85,7 @@ test('old days of the audit log, access logs and refused packages go; the log sa
   ).body
   expect(before).toBeNull()
   gate.clock.advance(4 * DAY_MS)
-  // The lease of the leader has run out, and so have the sessions.
+  // The leader's lease and the sessions have expired.
   const as = await gate.login('admin-person')
   await expect
     .poll(async () => (await gate.call('POST', '/settings/run-retention', { as, body: { dry_run: true } })).status)
@@ -98,7 +98,7 @@ test('old days of the audit log, access logs and refused packages go; the log sa
   const logs = join(gate.reposDir, 'logs')
   await writeFile(join(logs, 'access-apt.log-20200101.gz'), '')
 
-  // Days that a channel has not passed yet stay; it looks every five seconds.
+  // Days that a channel has not delivered yet stay; it checks every five seconds.
   let removed = 0
   const runAgain = async () => {
     const reply = await gate.call<Ran>('POST', '/settings/run-retention', { as })
@@ -112,7 +112,7 @@ test('old days of the audit log, access logs and refused packages go; the log sa
   expect(exported.headers['x-audit-kept-from']).toBe(kept)
   const complaints: string[] = []
   const lines: string[] = []
-  // A signature from the future does not count, and the clock of this service is days ahead.
+  // A signature from the future is not accepted, and the clock of this service is days ahead.
   vi.useFakeTimers({ toFake: ['Date'], now: gate.clock.now() })
   const code = await verifyAudit(
     [join(gate.reposDir, 'audit')],

@@ -1,4 +1,4 @@
-// A credential that is revoked while its upload is under way publishes nothing, whatever it was and however it ended.
+// A credential that is revoked during its upload publishes nothing, whatever kind it was and however it was revoked.
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { request } from 'node:http'
@@ -46,7 +46,7 @@ const publisher = (name: string, more: object = {}) => ({
   ...{ name, issuer: issuer.url, audience: 'gatehouse', claims: { repository_id: name }, role: 'uploader' },
   ...more,
 })
-/** The token of a job of that publisher. */
+/** The token of a job of this publisher. */
 const job = async (name: string, more: object = {}) => {
   await publish([publisher(name, more)])
   const now = Math.floor(gate.clock.now().getTime() / 1000)
@@ -57,7 +57,7 @@ const job = async (name: string, more: object = {}) => {
   return answer.body
 }
 
-/** Sends half of an upload, does something, and sends the rest. */
+/** Sends half of an upload, runs `meanwhile`, and sends the rest. */
 async function upload(name: string, as: string, path: string, meanwhile: () => Promise<unknown>) {
   const { body, headers } = form([
     { name: 'distribution', value: 'jammy' },
@@ -67,7 +67,7 @@ async function upload(name: string, as: string, path: string, meanwhile: () => P
   const outgoing = request({ host: '127.0.0.1', port: gate.port, method: 'POST', path, headers: sent, agent: false })
   const answered = once(outgoing, 'response')
   outgoing.flushHeaders()
-  // The request is admitted.
+  // The server has admitted the request.
   await once(outgoing, 'continue')
   outgoing.write(body.subarray(0, body.length / 2))
   await meanwhile()
@@ -78,7 +78,7 @@ async function upload(name: string, as: string, path: string, meanwhile: () => P
   return { status: incoming.statusCode, headers: incoming.headers, body: JSON.parse(text) as Reply['body'] }
 }
 
-/** Files of uploads that are under way, of all processes. */
+/** Files of running uploads, of all processes. */
 const staged = async () => {
   const directory = join(gate.reposDir, 'staging', 'incoming')
   const processes = await readdir(directory)
@@ -155,7 +155,7 @@ const CASES: Case[] = [
 ]
 
 test.each(CASES)('%s: the upload answers %i and keeps nothing', async (name, status, begin) => {
-  // Every other one as a stream, which has begun no answer at that point.
+  // Every second case as a stream, which has not begun its answer at that point.
   const path = CASES.findIndex(([one]) => one === name) % 2 ? '/api/v1/upload/stream' : '/api/v1/upload'
   const [as, end] = await begin()
   const reply = await upload(name, as, path, end)

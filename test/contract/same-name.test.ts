@@ -1,4 +1,4 @@
-// A name that exists in several formats: what is shown of it is what a deletion would take.
+// A name that exists in several formats: a deletion deletes exactly the records that are shown.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await put(await buildDeb({ name: 'curl', version: '7.88-1' }), 'bookworm')
   await put(await buildDeb({ name: 'curl', version: '8.5-1' }), 'noble')
   await put(await buildRpm({ name: 'curl' }), 'rocky9')
-  // More versions than an answer has records: none of the others may vanish behind them.
+  // More versions than an answer has records: the other formats must not disappear behind them.
   for (let n = 0; n < 26; n++) await put(buildApk({ name: 'curl', version: `1.${n}-r0` }), 'alpine3.20')
 })
 

@@ -73,7 +73,7 @@ function textFor({ pattern, minLength = 0, maxLength = 1000 }: Schema): string {
   return found
 }
 
-/** A JSON value of a type the schema refuses; undefined when it accepts every type. */
+/** A JSON value of a type that the schema refuses; undefined when it accepts every type. */
 export function wrongTypeFor(schema: Schema): unknown {
   const types = typesOf(schema)
   if (types.length === 0) return undefined

@@ -1,4 +1,4 @@
-// The scopes of a token hold on every way in, before something is stored: by name, by distribution, and by what a file provides.
+// The scopes of a token apply to every way in, before anything is stored: by name, distribution, and what a file provides.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -13,7 +13,7 @@ let gate: Gate
 let as: string
 const source = { id: 0 }
 
-/** `fit` may come in; the others are outside the scopes, each in its own way. */
+/** `fit` may enter; each of the others is outside the scopes in another way. */
 const SAMPLES = {
   fit: { name: 'team-a-tool' },
   other: { name: 'team-b-tool' },
@@ -45,7 +45,7 @@ beforeAll(async () => {
   expect((await gate.call('POST', `/import/sources/${source.id}/sync`)).text).toContain('"done"')
   const token = { name: 'team-a', role: 'admin', scopes: { names: ['team-a-*'], distributions: ['jammy'] } }
   as = (await gate.call('POST', '/auth/api-tokens', { body: token })).body['token'] as string
-  // What is promoted was published by somebody else.
+  // Somebody else published the packages that are promoted.
   for (const sample of Object.values(SAMPLES)) await gate.upload(await buildDeb(sample), { distribution: 'focal' })
 })
 afterAll(async () => {
@@ -85,7 +85,7 @@ const WAYS: Record<string, Way> = {
       body: { package: nameOf(sample), from_dist: 'focal', to_dist: distribution },
     }),
 }
-/** A promotion has both distributions inside. */
+/** For a promotion, the scopes contain both distributions. */
 const scopesFor = (way: string) => ({
   names: ['team-a-*'],
   distributions: way.endsWith('/promote') ? ['jammy', 'focal'] : ['jammy'],
@@ -121,7 +121,7 @@ describe.each(Object.entries(WAYS))('%s', (way, bring) => {
   })
 })
 
-// They concern more than one package, or say so only later.
+// These requests concern more than one package, or name packages only later.
 test.each<[method: string, path: () => string, body: object]>([
   ['PUT', () => `/import/mirror/sources/${source.id}`, { globs: ['*'], distribution: 'jammy' }],
   ['PUT', () => `/import/mirror/sources/${source.id}`, { names: ['team-a-tool'], distribution: 'jammy' }],

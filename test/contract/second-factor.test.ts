@@ -29,7 +29,7 @@ describe('a second factor that the settings require', () => {
           status: 403,
           body: { code: 'mfa_required' },
         })
-      // A fresh login is no way around it, and a token is not asked.
+      // A new login does not bypass it, and a token needs no factor.
       expect(await me(await gate.login('frida'))).toBe(true)
       expect((await gate.call('GET', '/artifacts/', { as: gate.people.maintainer.token })).status).toBe(200)
       expect((await gate.call('GET', '/artifacts/', { as: reader })).status).toBe(200)

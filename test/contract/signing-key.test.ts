@@ -1,4 +1,4 @@
-// /settings/gpg: the signing key is shown, and replaced without losing what the old one signed.
+// /settings/gpg: the signing key is shown, and replaced without invalidating signatures of the old one.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as openpgp from 'openpgp'
@@ -14,7 +14,7 @@ interface Shown {
   failed: string[]
 }
 
-// A service of its own: its key changes.
+// A separate service, because its key changes.
 const gate = await startGate()
 afterAll(() => gate.close())
 
@@ -81,7 +81,7 @@ test('a new key signs all distributions from now on, and what the old one signed
       expect.objectContaining({ codename: 'jammy', signed_by: body.keys[0]!.fingerprint }),
     ]),
   })
-  // Signs the end of the audit log.
+  // The stop signs the end of the audit log.
   await gate.stop()
   const complaints: string[] = []
   const verified = await verifyAudit(

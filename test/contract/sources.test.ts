@@ -1,4 +1,4 @@
-// /import/sources: what may be stored, and what a source without a key says.
+// /import/sources: which sources may be stored, and what is reported about a source without a key.
 import { afterAll, describe, expect, test } from 'vitest'
 import { eventsOf } from './http.ts'
 import { startGate } from './harness.ts'

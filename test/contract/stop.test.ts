@@ -1,10 +1,10 @@
-// A service that is told to stop while an engine never answers.
+// A service is asked to stop while an engine never answers.
 import { expect, test } from 'vitest'
 import type { CveScanner } from '../../src/gate/engines/scanner.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startGate } from './harness.ts'
 
-/** What systemd, Kubernetes and the pages promise is 90 s; people wait for less. */
+/** systemd, Kubernetes and the documentation allow 90 s; people wait less. */
 const LIMIT_MS = 20_000
 
 test('a stop ends in time while the second scanner never answers', { timeout: 120_000 }, async () => {

@@ -110,7 +110,7 @@ describe('the stream of a task', () => {
     for (let n = 0; n < 5; n++) expect(await open()).toBe(200)
     const sixth = await gate.call('GET', `/tasks/${waiting!.id}/stream`, { as: auditor() })
     expect(sixth).toMatchObject({ status: 429, body: { code: 'rate_limited', limit: 5 } })
-    // Others have streams of their own, and closed ones do not count.
+    // Other callers have separate limits, and closed streams do not count.
     expect((await stream()).status).toBe(429)
     expect((await gate.call('GET', `/tasks/${taskId}/stream`)).status).toBe(200)
     closing.abort()

@@ -1,8 +1,8 @@
-// The processes that a service of several keeps running.
+// The child processes of a service with several processes.
 import { readFile } from 'node:fs/promises'
 import type { ChildProcess } from 'node:child_process'
 
-/** The numbers of the parent's own children of one role. */
+/** The process numbers of the parent's children with this role. */
 export async function childrenOf(parent: ChildProcess, role: 'api' | 'listener'): Promise<number[]> {
   const list = await readFile(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8')
   const pids = list.trim().split(' ').map(Number)

@@ -1,4 +1,4 @@
-// Nothing that happens to the database takes the repositories away: their processes read files, and need no API.
+// No fault of the database makes the repositories unavailable: their processes read files, and need no API.
 import { get } from 'node:http'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../ports.ts'
@@ -38,7 +38,7 @@ afterAll(async () => {
   await installations?.remove()
 })
 
-/** On a connection of its own, as a package client's first request. @returns the status, or why there is none */
+/** Uses a new connection, as a package client's first request does. @returns the status, or the reason why there is none */
 function inRelease(): Promise<number | string> {
   return new Promise((resolve) => {
     get(`http://127.0.0.1:${env['APT_PORT']}/repos/dists/jammy/InRelease`, { agent: false }, (answer) => {
@@ -48,7 +48,7 @@ function inRelease(): Promise<number | string> {
   })
 }
 
-/** Fetches InRelease until `meanwhile` is over. @returns what was answered otherwise than with 200 */
+/** Fetches InRelease until `meanwhile` is over. @returns all answers other than 200 */
 async function failuresDuring(meanwhile: Promise<unknown>): Promise<unknown[]> {
   let isOver = false
   const over = meanwhile.finally(() => (isOver = true))

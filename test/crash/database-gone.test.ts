@@ -36,7 +36,7 @@ it('while PostgreSQL is down clients can read and writes are refused with an err
     service.upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
   expect((await upload('before')).status).toBe(201)
 
-  // When it stops, uploads are running at every stage.
+  // At the stop, uploads are running at every stage.
   const published: string[] = []
   let away = false
   const uploads = [1, 2, 3].map(async (uploader) => {
@@ -58,7 +58,7 @@ it('while PostgreSQL is down clients can read and writes are refused with an err
   const ready = await service.call('GET', '/health/ready')
   expect([ready.status, ready.body.ready, ready.body.failing]).toEqual([503, false, ['auth_db', 'manifest_db']])
   expect((await service.call('GET', '/health/live')).status).toBe(200)
-  // Monitoring sees it, and the disks.
+  // The metrics show the fault, and the disks.
   const metrics = await (await fetch(`${service.api}/metrics`)).text()
   expect(metrics).toContain('svc_probe_ok{group="critical",probe="manifest_db"} 0')
   expect(metrics).toMatch(/^svc_storage_free_bytes\{place="pool"\} [1-9]/m)
@@ -85,7 +85,7 @@ it('while PostgreSQL is down clients can read and writes are refused with an err
   expect(body.checks.critical.auth_db.ok).toBe(true)
   expect(await service.stop()).toBe(0)
 
-  // The next start removes what the interruption left unfinished.
+  // The next start removes unfinished work of the interruption.
   service = await startService(installation)
   expect(await service.stop()).toBe(0)
   expect((await examine({ ...installation, collected: true })).faults).toEqual([])
@@ -118,6 +118,6 @@ function expectAway({ status, body, headers }: Awaited<ReturnType<Service['call'
 function expectProblem({ status, body }: { status: number; body: any }): void {
   expect(status).toBeGreaterThanOrEqual(500)
   expect([typeof body.code, typeof body.detail]).toEqual(['string', 'string'])
-  // An outage is no fault of Gatehouse.
+  // An outage is no bug of Gatehouse.
   expect(body.code).not.toBe('internal_error')
 }

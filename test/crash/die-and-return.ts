@@ -1,4 +1,4 @@
-// Kills a service at a checkpoint of an operation, starts it again, and examines what is left.
+// Kills a service at a checkpoint of an operation, starts it again, and examines the remaining state.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Damage to a running service of all formats: the drift scan finds each, the repair makes the repositories whole again.
+// Damage to a running service of all formats: the drift scan finds each, and the repair restores the repositories.
 import { readdir, readFile, rm, writeFile, mkdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -111,7 +111,7 @@ describe('the drift scan', () => {
     const manifests = await filesIn('manifests')
     for (const format of FORMATS)
       await damage('manifests missing', one(manifests, new RegExp(`^manifests/${DISTRIBUTIONS[format]}/.*beta_`)), rm)
-    // Not of jammy: its Contents may be published at any moment, in a new generation.
+    // Not in jammy, because its Contents may be published at any moment, in a new generation.
     await damage('index wrong_content', 'rpm/rocky9/x86_64/repodata/repomd.xml', flip)
     await damage('index wrong_content', '.generations/apk/alpine3.20/live/x86_64/APKINDEX.tar.gz', flip)
     await damage('pool unknown', `pool/deb/ab/${'ab'.repeat(32)}/delta.deb`, async (path) => {
@@ -127,7 +127,7 @@ describe('the drift scan', () => {
     await scan()
     const alerts = await service.call('GET', '/artifacts/audit/logs?action=INTEGRITY_ALERT')
     const reported = (alerts.body.items as { extra: { findings: number } }[]).map(({ extra }) => extra.findings)
-    // Damaged bytes are found last.
+    // Damaged bytes are found only at the end.
     expect(reported).toEqual([3, damaged.length - 3])
 
     const plan = await service.call('POST', '/artifacts/admin/repair', { dry_run: true })
@@ -136,7 +136,7 @@ describe('the drift scan', () => {
     expect([status, body.findings]).toEqual([200, damaged.length])
     expect(body.results.filter((result: { resolved: boolean }) => !result.resolved)).toEqual([])
 
-    // Nothing has good bytes of gamma: clients are not offered it any more.
+    // No intact copy of gamma exists: clients are no longer offered it.
     const withoutGamma = Object.entries(before).map(([codename, names]) => [
       codename,
       names.filter((name) => name !== 'gamma'),

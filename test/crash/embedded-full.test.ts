@@ -1,4 +1,4 @@
-// A full disk that holds the embedded database too: requests are refused, nothing is torn, and it recovers by itself.
+// A full disk that also holds the embedded database: requests are refused, nothing is half-written, and it recovers by itself.
 import { randomBytes } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { mountSmallDisk, type SmallDisk } from './mounts.ts'
 import { readHttp, readRepository } from './read-repository.ts'
 import { examine } from './state.ts'
 
-/** What a request may be answered on a full disk. A lease that cannot be renewed ends the leadership after 15 s. */
+/** Allowed answers on a full disk. If the lease cannot be renewed, the leadership ends after 15 s. */
 const REFUSALS = ['storage_full', 'publication_failed', 'passive_replica', 'not_found']
 
 let installations: Installations

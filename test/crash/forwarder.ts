@@ -1,4 +1,4 @@
-// A TCP forwarder before a server: a test takes the server away, or freezes it, without touching its process.
+// A TCP forwarder in front of a server: a test makes the server unreachable, or freezes it, without touching its process.
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { freePort } from '../ports.ts'
@@ -6,11 +6,11 @@ import { freePort } from '../ports.ts'
 export interface Forwarder {
   port: number
   start(): Promise<void>
-  /** Refuses connections, and breaks those that are open. */
+  /** Refuses connections, and breaks open ones. */
   stop(): Promise<void>
   /** Forwards nothing more in either direction: each side sees the other as frozen. */
   freeze(): void
-  /** Freezes as soon as the client sends something like this, which is not forwarded either. */
+  /** Freezes as soon as the client sends a matching statement, which is not forwarded either. */
   freezeAt(statement: RegExp): Promise<void>
   thaw(): void
 }
@@ -22,7 +22,7 @@ export async function createForwarder(to: { host: string; port: number }): Promi
   let isFrozen = false
   let trigger: { statement: RegExp; seen: () => void } | null = null
 
-  /** True once: the bytes stay for later. */
+  /** True once: the bytes are kept for later. */
   function triggers(bytes: Buffer): boolean {
     if (!trigger?.statement.test(bytes.toString('latin1'))) return false
     forwarder.freeze()

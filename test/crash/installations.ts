@@ -64,11 +64,11 @@ export const STOCK: Record<Format, (Sample & { distribution: string })[]> = {
 const keys = new Map<string, Buffer>()
 
 export interface InstallationOptions {
-  /** the directory of another build, which makes the installation */
+  /** the directory of another build, which creates the installation */
   root?: string
-  /** keeps the packages, each installation's under a prefix of its own */
+  /** stores the packages, with a separate prefix for each installation */
   objects?: ObjectServer
-  /** of the PostgreSQL server's data */
+  /** directory for the data of the PostgreSQL server */
   database?: string
 }
 
@@ -119,7 +119,7 @@ async function furnish(
       await uploaded(service, format, { name: 'waiting', version: first.version }, first.distribution)
       await cp(join(reposDir, 'settings.json'), join(base, 'hold.json'))
     })
-    // Publishes what nobody uploaded to: a copy must not do so on a disk that is full by then.
+    // Publishes the distributions without uploads: a copy must not do so later, on a full disk.
     const initialized = await service.call('POST', '/distributions/init', {})
     if (initialized.status !== 200) throw new Error(`not everything was published: ${JSON.stringify(initialized.body)}`)
     if ((await service.stop()) !== 0) throw new Error('the service did not stop cleanly')

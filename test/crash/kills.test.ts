@@ -36,7 +36,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, kille
       const service = (running = await startService(installation))
       const lifetime = 150 + Math.random() * 1500
       const uploads = Promise.all(Array.from({ length: UPLOADERS }, (_, n) => work(service, answers, `r${round}u${n}`)))
-      // Even a slow machine acknowledges an upload before the first kill.
+      // Even a slow machine must acknowledge an upload before the first kill.
       if (round === 0) await waitFor('an upload', async () => [...answers.values()].includes('published'))
       await new Promise((resolve) => setTimeout(resolve, lifetime))
       await service.kill()

@@ -1,4 +1,4 @@
-// Metrics of the processes that serve repositories, of the built service: one that is killed, and one that is held.
+// Metrics of the processes that serve repositories, in the built service: one process is killed, and one is stopped.
 import { afterAll, describe, expect, it } from 'vitest'
 import { freePort } from '../ports.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
@@ -28,7 +28,7 @@ const ofListener = (metrics: Record<string, number>, number: number) =>
     .filter((name) => name.includes(`{listener="${number}"`))
     .map((name) => name.replace(/\{.*/, ''))
 
-/** Of all listeners: which of them takes a connection is not known. */
+/** The sum over all listeners, because it is unknown which one accepts a connection. */
 const total = (metrics: Record<string, number>, name: string, labels: string) =>
   Object.entries(metrics)
     .filter(([key]) => key.startsWith(`${name}{`) && key.endsWith(`${labels}}`))
@@ -85,7 +85,7 @@ describe('a service of several processes', () => {
       for (let scrape = 0; scrape < 3; scrape++) {
         const began = performance.now()
         const metrics = await listenerMetrics(service)
-        // The limit for what cannot be read is 4 s; without it the answer would never come.
+        // The limit for unreadable values is 4 s; without it the answer would never arrive.
         expect(performance.now() - began).toBeLessThan(8_000)
         const up = [1, 2].filter((number) => metrics[`up{listener="${number}"}`] === 1)
         expect(up).toHaveLength(1)

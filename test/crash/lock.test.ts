@@ -10,7 +10,7 @@ import { lockDirectory } from '../../src/store/pglite/lock.ts'
 
 const LOCK = join(import.meta.dirname, '..', '..', 'dist', 'store', 'pglite', 'lock.js')
 const PROCESSES = 6
-/** How often each of them takes the lock. */
+/** How often each process takes the lock. */
 const TURNS = 20
 
 /** Takes and releases the lock repeatedly. A second owner fails to create the directory `owned`. */

@@ -1,4 +1,4 @@
-// Kills the process in the middle of a mirror run: the next process brings every package, once.
+// Kills the process in the middle of a mirror run: the next process imports every package, once.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAptUpstream, type AptUpstream } from '../gate/apt-upstream.ts'
 import { startService, type Service } from '../service.ts'
@@ -62,7 +62,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s', (engine) => {
     await installation.remove()
   }
 
-  // Saved: when the sync is queued, when the missing packages are counted, and after each 20 results.
+  // The task is saved when the sync is queued, when the missing packages are counted, and after every 20 results.
   it.each(engine === 'postgres' ? ['staged:20', 'before-flip:1'] : ['task-saved:3'])(
     'a run that is killed at %s is finished by the next process',
     async (checkpoint) => {

@@ -1,4 +1,4 @@
-// File systems for a suite: a small one that can be filled to the last page or inode, and one that can turn read-only.
+// File systems for a suite: a small one that can be filled to the last page or inode, and one that can become read-only.
 import { execFileSync } from 'node:child_process'
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ export async function mountSmallDisk(directory: string, megabytes: number, names
       const { bavail, bsize } = await statfs(directory)
       await writeFile(join(filling, 'pages'), Buffer.alloc(bavail * bsize - count * PAGE)).catch(
         (error: NodeJS.ErrnoException) => {
-          // The service took some of the pages meanwhile: the disk is full all the same.
+          // The service used some of the pages meanwhile: the disk is still full.
           if (error.code !== 'ENOSPC') throw error
         },
       )

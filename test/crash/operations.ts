@@ -41,7 +41,7 @@ export interface Operation {
   ][]
   /** the checkpoints also tried with the embedded database, which starts slowly */
   alsoEmbedded?: CheckpointName[]
-  /** those around which bytes enter, leave or are looked for in the pool: also tried with packages in an object store */
+  /** checkpoints around access to the pool: also tried with packages in an object store */
   alsoInObjects?: Operation['passes'][number][0][]
 }
 
@@ -81,7 +81,7 @@ function review(path: string, body: object, [from, to]: [string, string], start:
   }
 }
 
-/** The newest version of a package of the stock is copied to another distribution. */
+/** Copies the newest version of a package of the stock to another distribution. */
 function promote(name: string, newest: string, from: string, to: string): Step {
   const copies = (records: string[]) =>
     records
@@ -106,7 +106,7 @@ const after = (...names: Operation['passes'][number][0][]) =>
 const long = (passes: Operation['passes']) =>
   passes.map(([name, then]): Operation['passes'][number] => [name, then, 'long'])
 
-/** The first operation on a code path tries all of its checkpoints, later ones only those where they differ. */
+/** The first operation on a code path tries all of its checkpoints, later ones only those that differ. */
 export const OPERATIONS: Operation[] = [
   {
     name: 'an upload that is published',
@@ -233,7 +233,7 @@ export const OPERATIONS: Operation[] = [
           service.call('PATCH', '/settings/', { retention: { keep_versions: { '*': 1 }, keep_versions_days: 0 } }),
       },
       {
-        // A run that died is continued by the next process.
+        // The next process continues an interrupted run.
         ask: (service) =>
           waitFor('the end of the other run', async () => {
             const answer = await service.call('POST', '/settings/run-retention')
@@ -256,7 +256,7 @@ export const OPERATIONS: Operation[] = [
     name: 'sync-index with an empty database',
     format: 'apt',
     emptyDatabase: true,
-    // When the service starts it publishes each of the four distributions once, empty.
+    // At its start the service publishes each of the four distributions once, empty.
     steps: async () => [{ ...nothing('POST', '/artifacts/admin/sync-index'), effect: (_, stock) => stock }],
     passes: [
       ['restored:3', 'partly'],

@@ -3,7 +3,7 @@ import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { buildRpm } from '../samples/rpm.ts'
 
-/** As REPO_FORMAT names them. */
+/** The names in REPO_FORMAT. */
 export type Format = 'apt' | 'rpm' | 'apk'
 
 export interface Sample {
@@ -11,7 +11,7 @@ export interface Sample {
   /** in the format's own syntax: `1.0`, `1.0-1`, `1.0-r0` */
   version: string
   arch?: string
-  /** content of its only file; other content makes other bytes with the same name and version */
+  /** content of its only file; different content makes different bytes with the same name and version */
   content?: string
 }
 

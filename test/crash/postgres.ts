@@ -13,7 +13,7 @@ export interface Postgres {
   /** the URL of a database on this server */
   url(database: string): string
   start(): Promise<void>
-  /** Stops it and breaks every connection: by default as a crash does, without writing anything more. */
+  /** Stops it and breaks every connection: by default like a crash, without writing anything more. */
   stop(mode?: 'immediate' | 'fast'): Promise<void>
   /** SIGSTOP to the server and all its sessions: no socket closes, and nobody answers. */
   freeze(): void
@@ -31,7 +31,7 @@ export interface Postgres {
  */
 const FAST = '-c fsync=off -c full_page_writes=off -c max_connections=60'
 
-/** @param directory for its data; a temporary one when it is left out */
+/** @param directory for its data; by default a temporary one */
 export async function startPostgres(directory = tmpdir()): Promise<Postgres> {
   if (!programs()) need('postgresql')
   const bin = programs() as string
@@ -57,7 +57,7 @@ export async function startPostgres(directory = tmpdir()): Promise<Postgres> {
   const port = await freePort()
   const signal = (name: NodeJS.Signals) => {
     const [main = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
-    // First, so that it starts no session meanwhile.
+    // The main process first, so that it starts no session meanwhile.
     process.kill(Number(main), name)
     const sessions = readFileSync(`/proc/${main}/task/${main}/children`, 'utf8').trim().split(' ')
     for (const pid of sessions) process.kill(Number(pid), name)

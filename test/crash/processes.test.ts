@@ -1,4 +1,4 @@
-// A service of several processes: what package clients notice when processes of it end, restart or are replaced.
+// A service of several processes: what package clients notice when some of them end, restart or are replaced.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -74,7 +74,7 @@ async function machine(at: Pick<Service, 'apt' | 'rpm'>) {
   return made
 }
 
-/** Every client updates once and sees these packages. Throws what a client reports. */
+/** Every client updates once and sees these packages. Throws any client's error. */
 async function updates(at: Pick<Service, 'apt' | 'rpm'>, names: string[] = []) {
   const { apt, dnf } = await machine(at)
   const must = ({ code, text }: { code: number; text: string }) => {
@@ -148,12 +148,12 @@ describe('package clients that update all the time', () => {
 it('a listener that is killed leaves the others serving, and another takes its place', async () => {
   const before = await children('listener')
   const killed = before[0] as number
-  // What was handed to it before its parent noticed is lost, as with every server that is killed.
+  // Connections passed to it before its parent noticed are lost, as with every killed server.
   const isReport = (entry: unknown) => String((entry as { process?: string }).process).startsWith('listener')
   const reports = service.log.filter(isReport).length
   process.kill(killed, 'SIGKILL')
   await waitFor('the report', async () => service.log.filter(isReport).length > reports)
-  // Each request has a connection of its own, as those of package clients.
+  // Each request has a separate connection, as those of package clients.
   for (let n = 0; n < 20; n++) expect((await request(`${service.apt}/repos/gpg.key`)).status).toBe(200)
   await waitFor('another listener', async () => (await children('listener')).length === 2)
   expect(await children('listener')).toContain(before[1])
@@ -215,7 +215,7 @@ it('serving alone needs no database and no secret, and only reads REPOS_DIR', as
   }
 })
 
-/** A request on a connection of its own: on one that the server closes meanwhile, fetch fails where clients try again. */
+/** A request on a separate connection: on one that the server closes meanwhile, fetch fails where package clients retry. */
 function request(url: string): Promise<{ status: number; arrayBuffer(): Promise<ArrayBuffer> }> {
   return new Promise((resolve, reject) => {
     const sent = get(url, { agent: false }, (answer) => {

@@ -32,11 +32,11 @@ export interface State {
 export interface Examination {
   reposDir: string
   databaseUrl: string
-  /** of the service: names its object store, where it has one */
+  /** environment of the service: names its object store, if it has one */
   env?: Record<string, string>
   /** the service was killed: its temporary directories and audit entries not yet written to files are no faults */
   killed?: boolean
-  /** examines the state of a day later, after the collection of unused files */
+  /** examines the state one day later, after the collection of unused files */
   collected?: boolean
 }
 
@@ -75,7 +75,7 @@ export function describe(
   return [row.distribution, row.name, row.version, row.arch, row.status, row.received_sha256].join(' ')
 }
 
-/** What the offers say of each publication with this Release date: sorted `name version arch`. */
+/** The offers of each publication with this Release date: sorted `name version arch`. */
 export async function offeredAt(databaseUrl: string, codename: string, date: number): Promise<string[][]> {
   const { db, close } = await openDatabase(databaseUrl, { poolSize: 1 })
   try {
@@ -91,7 +91,7 @@ export async function offeredAt(databaseUrl: string, codename: string, date: num
 
 async function collectTomorrow(db: Db, paths: Paths, { pool }: Stored): Promise<void> {
   await sql`update offers set unlink_at = unlink_at - interval '1 day'`.execute(db)
-  // Claims of a process that was killed seconds ago are void by then, and deletions that waited for them are due.
+  // One day later, claims of recently killed processes are void, and deletions that waited for them are due.
   await sql`update blobs set removal_began_at = removal_began_at - interval '1 day'`.execute(db)
   await sql`update pending_deletions set due_at = due_at - interval '1 day'`.execute(db)
   const clock = { now: () => new Date(Date.now() + DAY_MS) }
@@ -116,12 +116,12 @@ async function collectTomorrow(db: Db, paths: Paths, { pool }: Stored): Promise<
     onError,
   })
   await deletions.run()
-  // Those just carried out are a day old too: one that waited for the other replica may have been left to this run.
+  // Deletions that were just executed are a day old too: one that waited for the other replica may have been left to this run.
   await sql`update blobs set removal_ended_at = removal_ended_at - interval '1 day'`.execute(db)
   await deletions.sweep()
 }
 
-/** A minute of publishes leaves hundreds of generations: a claim ends after 5 s, and the service goes on in its next turn. */
+/** A minute of publishes leaves hundreds of generations: a claim ends after 5 s, and the service continues in its next turn. */
 async function cleanInTurns(clean: () => Promise<void>): Promise<void> {
   for (;;)
     try {
@@ -180,7 +180,7 @@ async function examineTrees(
       .execute()
     for (const offer of waiting) for (const path of format.packagePaths(offer, offered.distribution)) expected.add(path)
     if (collected && waiting.length > 0) fault(`${waiting.length} withdrawn files were not collected`)
-    // In formats with the index beside the packages, so is a temporary link that was never renamed.
+    // In formats with the index beside the packages, a temporary link that was never renamed is there too.
     const standing = new Set(tree.standing.map(({ path }) => path))
     const beside = (path: string) =>
       standing.has(join(tree.packages, path)) || (!collected && basename(path).startsWith('.'))
@@ -204,7 +204,7 @@ async function examineTrees(
   return dates
 }
 
-/** Offers and publications tell one story, and the present end of it is what the records say. */
+/** Offers and publications agree, and their current state matches the records. */
 async function examineHistory(db: Db, rows: PackageRow[], faults: string[]): Promise<void> {
   const byId = new Map(rows.map((row) => [row.id, row]))
   const offers = await db.selectFrom('offers').selectAll().orderBy('package_id').orderBy('from_revision').execute()
@@ -242,7 +242,7 @@ async function examineHistory(db: Db, rows: PackageRow[], faults: string[]): Pro
   }
 }
 
-/** Stored files in pool and quarantine match their rows, and those that kept publications name are there. */
+/** Stored files in pool and quarantine match their rows, and files named by kept publications exist. */
 async function examineFiles(
   db: Db,
   paths: Paths,
@@ -266,7 +266,7 @@ async function examineFiles(
       if (found === null) faults.push(`${filename} (${sha256}) is missing in ${place}`)
       else if (found !== sha256) faults.push(`${filename} (${sha256}) has other bytes in ${place}`)
     }
-    // A removal that is under way or waits may not have taken them yet.
+    // A removal that is running or waiting may not have removed them yet.
     const wanted = collected ? [...needed[place].keys()] : [...used]
     for (const name of await stored.names(place))
       if (!wanted.some((sha256) => name.includes(sha256))) faults.push(`${name} in ${place} belongs to no record`)
@@ -335,7 +335,7 @@ async function examineTables(db: Db, rows: PackageRow[], faults: string[]): Prom
   )
   if (String(ids) !== String(offered))
     faults.push(`capabilities has rows of ${String(ids)}, but ${String(offered)} are served`)
-  // Past offers have theirs too.
+  // Past offers have entries too.
   const { rows: apart } = await sql<{ id: number; until: number | null; offered: boolean }>`
     select package_id as id, until_revision as until, o.name is not null as offered
     from (select name, package_id, coalesce(until_revision, -1) as until_revision from offers) o
@@ -370,7 +370,7 @@ async function examineStaging(db: Db, paths: Paths, killed: boolean, faults: str
   const directories = await readdir(paths.incoming)
   for (const name of directories) {
     const arrivals = await readdir(join(paths.incoming, name)).catch(() => [name])
-    // What a killed process was reading lies in its own directory; those of processes before it are counted below.
+    // The files that a killed process was reading are in its own directory; those of earlier processes are counted below.
     if (arrivals.length > 0 && !killed) faults.push(`staging/incoming/${name} holds ${String(arrivals)}`)
   }
   const instances = await db.selectFrom('instances').select('id').execute()
@@ -386,7 +386,7 @@ async function directoriesBelow(directory: string): Promise<string[]> {
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
 }
 
-/** What happens in seconds takes minutes on a machine that stalls. */
+/** Work of seconds takes minutes on a machine that stalls. */
 const LONGEST_WAIT_MS = 600_000
 
 /** Repeats a check until it returns a value. @throws after ten minutes */

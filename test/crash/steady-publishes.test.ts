@@ -1,4 +1,4 @@
-// A small disk and an upload after another: superseded indexes make room for those that follow.
+// A small disk and many uploads: superseded indexes are removed to make room for later ones.
 import { randomBytes } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
 import { readFile, rename, statfs } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { readHttp, readRepository } from './read-repository.ts'
 const MIB = 1024 * 1024
 const DISK_MIB = 96
 const UPLOADS = 50
-/** Bytes of an index entry that do not compress below three quarters. */
+/** Bytes of an index entry; compression cannot save more than a quarter of them. */
 const ENTRY_BYTES = 100_000
 
 let installations: Installations

@@ -43,7 +43,7 @@ async function expectRefused(
   expect(await offered(service, 'jammy')).not.toContain(`${name} 1.0 amd64`)
 }
 
-/** Waits until the rows, which are removed after the files, name so many. */
+/** Waits until the rows, which are removed after the files, have this number. */
 async function supersededGenerations({ databaseUrl }: Installation, codename: string, number: number): Promise<void> {
   const { db, close } = await openDatabase(databaseUrl, { poolSize: 1 })
   const rows = () => db.selectFrom('superseded_generations').where('distribution', '=', codename).selectAll().execute()
@@ -119,10 +119,10 @@ describe('a full disk', () => {
   })
 
   it('does not stop serving, restarts while full, and completes a deletion once there is room', async () => {
-    // A publish that finds no room removes superseded indexes and is tried again.
+    // A publish without room removes superseded indexes and tries again.
     await disk.leave(0, 'pages')
     expect((await service.call('DELETE', '/artifacts/alpha/1.0')).status).toBe(200)
-    // Then it removes them after the publish too, which may end after the answer. Those that are left stay for clients.
+    // Then it also removes them after the publish, which may end after the answer. The remaining ones stay for clients.
     await supersededGenerations(installation, 'jammy', FEWEST)
     await disk.leave(0, 'pages')
     const before = await offered(service, 'jammy')
@@ -140,7 +140,7 @@ describe('a full disk', () => {
       (await service.upload(await buildDeb({ name: 'later', version: '1.0' }), 'a.deb', { distribution: 'jammy' }))
         .status,
     ).toBe(201)
-    // The first try deleted it in the database. Now clients no longer see it either.
+    // The first try deleted it in the database. Now clients no longer see it.
     expect(await offered(service, 'jammy')).toEqual([
       ...before.filter((id) => !id.startsWith('beta 1.0 ')),
       'later 1.0 amd64',

@@ -14,14 +14,14 @@ export interface Stored {
   pool: Pool
   /** null while packages are on the disk */
   store: ObjectStore | null
-  /** names of everything in a place; each holds the digest of its file */
+  /** names of everything in a place; each contains the digest of its file */
   names(place: Place): Promise<string[]>
   /** SHA-256 of the bytes; null when the place does not have them */
   digest(place: Place, file: FileId): Promise<string | null>
   close(): void
 }
 
-/** @param env of the service: names the object store, where there is one */
+/** @param env of the service: names the object store, if there is one */
 export function openStored(paths: Paths, env: Record<string, string> = {}): Stored {
   const local = createPool(paths)
   const store = openStore(env)

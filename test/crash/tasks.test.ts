@@ -35,7 +35,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s', (engine) => {
     return service
   }
 
-  /** With a new database, which does not know the token of the others. */
+  /** With a new database, which does not know the token of the other installations. */
   const emptyInstallation = async () => ({
     ...(await installations.copy({ emptyDatabase: true })),
     token: undefined as unknown as string,
@@ -94,7 +94,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s', (engine) => {
     await installation.remove()
   })
 
-  // Records that are not published yet; manifests that no index follows.
+  // First: records that are not published yet. Second: manifests without an index.
   it.each(engine === 'postgres' ? ['settled:30', 'manifest-written:1'] : ['settled:30'])(
     'a bulk import that is killed at %s is finished by the next process, and every package is served',
     async (checkpoint) => {

@@ -1,4 +1,4 @@
-// Errors that nothing catches in the built service: each process ends in order, is started again, and is counted.
+// Uncaught errors in the built service: each process ends in order, is started again, and is counted.
 import { readFile } from 'node:fs/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { freePort } from '../ports.ts'
@@ -6,7 +6,7 @@ import { buildDeb } from '../samples/deb.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
 import { waitFor } from './state.ts'
 
-/** Loaded by every process of the service before its own code: no such way is part of the product. */
+/** Loaded by every process of the service before its own code: the product contains nothing like it. */
 const PROVOKE = Buffer.from(`process.on('SIGUSR2', () => { throw new Error('provoked') })`).toString('base64')
 const env = { NODE_OPTIONS: `--import=data:text/javascript;base64,${PROVOKE}` }
 

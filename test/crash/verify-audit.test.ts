@@ -1,4 +1,4 @@
-// The command `verify-audit` beside a database: a row that somebody changed is told, though the files are whole.
+// The command `verify-audit` with a database: it reports a changed row although the files are intact.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { verifyAudit } from '../../src/verify-audit.ts'

@@ -11,7 +11,7 @@ const DOCS = join(import.meta.dirname, '../../docs')
 const pages = readdirSync(DOCS).filter((name) => name.endsWith('.md'))
 const blocks = (page: string) =>
   [...readFileSync(join(DOCS, page), 'utf8').matchAll(/^```sh run\n([^]*?)^```$/gm)].map(([, block]) => block!)
-/** The quick start uploads what other pages use. */
+/** The quick start uploads packages that other pages use, so it runs first. */
 const runnable = pages.filter((page) => blocks(page).length > 0).sort((a) => (a === 'quick-start.md' ? -1 : 0))
 
 let service: Service
@@ -20,7 +20,7 @@ let directory: string
 beforeAll(async () => {
   need('curl', 'jq')
   directory = mkdtempSync(join(tmpdir(), 'docs-'))
-  // The quick start works in a checkout; nothing else of one is there.
+  // The quick start works in a checkout; the directory contains nothing else of one.
   symlinkSync(join(DOCS, '../bin'), join(directory, 'bin'))
   mkdirSync(join(directory, 'home'))
   service = await startService({

@@ -1,4 +1,4 @@
-// A throw-away copy of this machine, or of another root: an overlay of its file system, in which packages are installed and run as on a real one.
+// A temporary copy of this machine, or of another root: an overlay of its file system, where packages are installed and run.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,27 +7,27 @@ import { dirname, join } from 'node:path'
 export interface Machine {
   /** Runs a shell script as its root. @throws with the output when it fails */
   run(script: string, env?: Record<string, string>): string
-  /** Writes a file of root, with the directories that it lacks. */
+  /** Writes a file as root, and creates missing directories. */
   write(path: string, text: string): void
-  /** Starts a shell script as its root; its own processes end when it is killed. */
+  /** Starts a shell script as its root; the script's processes end when it is killed. */
   start(script: string): ChildProcess
   /** Undoes everything. */
   remove(): void
 }
 
 /**
- * Needs root: mounts an overlay. Network and processes are those of this machine.
- * @param below the file system that is copied; this machine's by default
+ * Needs root, to mount an overlay. Network and processes are those of this machine.
+ * @param below the copied file system; by default this machine's
  */
 export function createMachine(below = '/'): Machine {
   const base = mkdtempSync(join(tmpdir(), 'machine-'))
   const [upper, work, root] = ['upper', 'work', 'root'].map((name) => join(base, name)) as [string, string, string]
   for (const directory of [upper, work, root]) mkdirSync(directory)
-  // The mode of its root: other users live there too.
+  // Other users need access to its root.
   chmodSync(upper, 0o755)
   const mounts = [
     ['-t', 'overlay', 'overlay', '-o', `lowerdir=${below},upperdir=${upper},workdir=${work}`, root],
-    // An overlay has only the files of the file system itself.
+    // An overlay contains no other mounted file systems.
     ['--rbind', '/dev', join(root, 'dev')],
     ['-t', 'proc', 'proc', join(root, 'proc')],
     ['-t', 'tmpfs', 'tmpfs', join(root, 'tmp')],
@@ -57,7 +57,7 @@ export function createMachine(below = '/'): Machine {
       return spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment })
     },
     remove() {
-      // Innermost first; a lazy one because a process of the script may be ending.
+      // Innermost first; lazily, because a process of the script may still be ending.
       for (const mount of mounts.toReversed()) must('umount', '-l', mount.at(-1)!)
       rmSync(base, { recursive: true, force: true })
     },

@@ -1,4 +1,4 @@
-// Alert rules and dashboard: accepted by promtool, and made of metrics and labels that the service has.
+// Alert rules and dashboard: accepted by promtool, and using only metrics and labels that the service has.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-/** What /metrics answers once everything has happened. */
+/** The answer of /metrics once everything has happened. */
 async function everyMetric(): Promise<string> {
   const served = createOwnReport()
   served.traffic('apt')

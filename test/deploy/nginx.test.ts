@@ -1,4 +1,4 @@
-// deploy/nginx in a real nginx, in front of a real service: every package client, TLS, and whom the logs name.
+// deploy/nginx in a real nginx, in front of a real service: every package client, TLS, and the client addresses in the logs.
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
@@ -62,14 +62,14 @@ interface Asked {
   from?: string
 }
 
-/** One request on a connection of its own, over TLS with nginx's certificate as the only authority. */
+/** One request on a separate connection, over TLS with nginx's certificate as the only authority. */
 function open(
   url: string,
   { method = 'GET', headers = {}, body, from = CLIENT }: Asked = {},
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const send = url.startsWith('https:') ? httpsRequest : httpRequest
-    // The path goes out as it is given.
+    // The path is sent unchanged.
     const [, origin = '', path = '/'] = /^(https?:\/\/[^/]+)(\/.*)?$/.exec(url) ?? []
     const options = { method, headers, path, agent: false, localAddress: from, family: 4, ca: nginx.certificate.pem }
     send(origin, options, resolve).once('error', reject).end(body)

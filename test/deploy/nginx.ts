@@ -1,4 +1,4 @@
-// A real nginx with the files of deploy/nginx, whose ports, addresses and paths are replaced by those of the test.
+// A real nginx with the files of deploy/nginx, with the ports, addresses and paths of the test.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -15,16 +15,16 @@ export interface Nginx {
   urls: Record<'console' | 'api' | 'aptTls' | 'rpmTls' | 'apt' | 'rpm', string>
   /** the certificate of all servers, which is its own authority */
   certificate: { pem: string; path: string }
-  /** what one of its logs of files holds; empty while there is none */
+  /** content of one of its logs of files; empty while there is none */
   log(name: 'gatehouse-apt-files.log' | 'gatehouse-rpm-files.log'): Promise<string>
   stop(): Promise<void>
 }
 
-/** @param fromDisk whether the lines are uncommented that let nginx send packages itself */
+/** @param fromDisk whether to uncomment the lines that let nginx send packages itself */
 export async function startNginx(service: Service, { fromDisk }: { fromDisk: boolean }): Promise<Nginx> {
   const directory = await mkdtemp(join(tmpdir(), 'nginx-'))
   const at = (...path: string[]) => join(directory, ...path)
-  // Workers are another user than the one who made it.
+  // The workers run as another user than the owner of the directory.
   await chmod(directory, 0o755)
   await cp(FILES, directory, { recursive: true })
   for (const path of ['tls', 'temporary', 'logs']) await mkdir(at(path))
@@ -107,7 +107,7 @@ async function rewrite(path: string, replacements: readonly Replacement[]): Prom
   await writeFile(path, text)
 }
 
-/** What a distribution's own nginx.conf says around the files of conf.d. */
+/** The content of a distribution's own nginx.conf around the files of conf.d. */
 async function mainConfiguration(directory: string): Promise<string> {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `  ${name}_temp_path ${join(directory, 'temporary', name)};`,

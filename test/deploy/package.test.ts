@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Uploads the package of one suffix, and what stands for packages of the system that it needs. */
+/** Uploads the package with this suffix, and substitutes for the system packages that it needs. */
 async function publish(suffix: string, distribution: string, needed: Uint8Array[] = []): Promise<void> {
   const name = (await readdir(directory)).find((file) => file.endsWith(suffix))!
   for (const file of [...needed, await readFile(join(directory, name))]) {
@@ -84,7 +84,7 @@ describe('the deb, on a copy of this machine', () => {
   test('runs in production as its user with the settings it brings, and stops cleanly', async () => {
     const unit = machine.run('cat /usr/lib/systemd/system/gatehouse.service')
     const command = /^ExecStart=(.+)$/m.exec(unit)?.[1]
-    // What systemd does, apart from the sandbox; ports are free ones.
+    // The steps of systemd, apart from the sandbox; with free ports.
     const running = machine.start(`
       set -a; . /etc/gatehouse/gatehouse.env; . /etc/gatehouse/secrets.env
       BIND_HOST=127.0.0.1 BACKEND_PORT=0 FRONTEND_PORT=0 APT_PORT=0 RPM_REPO_PORT=0 SERVE_PROCESSES=1 SVC_OSV_URL=none
@@ -146,7 +146,7 @@ describe('the deb, on a Debian that has nothing else', () => {
   })
 })
 
-/** The port of the API, once the service says so. */
+/** The port of the API, once the service prints it. */
 function listening(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let seen = ''

@@ -1,4 +1,4 @@
-// The README's two commands on a machine with some Node: what runs after the install is the pinned one, in every run.
+// The README's two commands on a machine with some Node: after the install, every run uses the pinned one.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ let path: string
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'runtime-'))
   checkout = join(directory, 'checkout')
-  // What is committed, and what is not yet.
+  // Committed files, and uncommitted changes.
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', ROOT, checkout])
   const changes = execFileSync('git', ['diff', '--binary', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 })
   if (changes.length > 0) execFileSync('git', ['apply', '-'], { cwd: checkout, input: changes })
@@ -26,7 +26,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-/** A search path whose `node` is this one, with the npm of this machine. */
+/** A search path with this `node`, and the npm of this machine. */
 function pathWith(node: string): string {
   const tools = mkdtempSync(join(directory, 'tools-'))
   symlinkSync(node, join(tools, 'node'))
@@ -38,13 +38,13 @@ function pathWith(node: string): string {
   return `${tools}:/usr/bin:/bin`
 }
 
-/** The search path without what npm and npx put before it. */
+/** The search path without the directories that npm and npx put first. */
 const outside = (process.env['PATH'] ?? '')
   .split(':')
   .filter((one) => !one.includes('node_modules'))
   .join(':')
 
-/** The environment of a person: without what npm, vitest and CI's run on another Node put there. */
+/** The environment of a person: without variables of npm, vitest and CI's run on another Node. */
 function outer(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(?:npm_|VITEST|NODE_ENV|NODE_OPTIONS|TEST)/i.test(name))
   return { ...Object.fromEntries(own), PATH: path }
@@ -52,7 +52,7 @@ function outer(): NodeJS.ProcessEnv {
 
 const SHOWS_VERSION = 'test/house/shows-version.test.ts'
 
-/** @returns how `npm test` ended, with the version of Node that its tests ran on */
+/** @returns the result of `npm test`, with the version of Node that ran its tests */
 function npmTest(): { status: number | null; version: string; text: string } {
   const shown = join(directory, 'version')
   rmSync(shown, { force: true })
@@ -111,7 +111,7 @@ test('npm run up starts the service on it, twice in a row', async () => {
   }
 })
 
-/** The programs of the processes that run dist/main.js in a directory. */
+/** The programs of the processes that run dist/main.js in this directory. */
 function servicesOf(cwd: string): string[] {
   const pids = spawnSync('pgrep', ['-f', 'dist/main.js'], { encoding: 'utf8' }).stdout.split('\n').filter(Boolean)
   return pids.filter((pid) => linkOf(pid, 'cwd') === cwd).map((pid) => linkOf(pid, 'exe')!)
@@ -168,10 +168,10 @@ test('without the package, an old Node of the machine is refused with a sentence
 test('a Node whose library is missing is named with the package that brings it, and is not in the way of a newer one', () => {
   const program = join(checkout, `node_modules/node-linux-${process.arch}/bin/node`)
   mkdirSync(dirname(program), { recursive: true })
-  // What the loader says of the real one on a Debian without libatomic1.
+  // The loader's message about the real program on a Debian without libatomic1.
   const said = 'error while loading shared libraries: libatomic.so.1: cannot open shared object file'
   writeFileSync(program, `#!/bin/sh\necho '${said}' >&2\nexit 127\n`, { mode: 0o755 })
-  // As the first `npm test` comes to it: `.bin` was not there when it began.
+  // As for the first `npm test`: `.bin` did not exist when it began.
   const first = (node: string) => {
     rmSync(join(checkout, 'node_modules/.bin/node'), { force: true })
     symlinkSync(program, join(checkout, 'node_modules/.bin/node'))

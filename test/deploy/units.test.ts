@@ -1,4 +1,4 @@
-// The unit files: what systemd says about how far they close the service in.
+// The unit files: systemd's rating of how strictly they confine the service.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -11,7 +11,7 @@ export interface FakeClamdOptions {
   port?: number
   /** StreamMaxLength; by default unlimited */
   streamLimit?: number
-  /** closes a stream over the limit without an answer, as a client sees it whose pipe breaks while it sends */
+  /** closes a stream over the limit without an answer, like a broken pipe during sending */
   refusesSilently?: boolean
   version?: string
   /** overrides answers: `hang` never answers, `hangup` closes without an answer, null answers by content */

@@ -1,9 +1,9 @@
-// The certified provider library oidc-provider on loopback: people log in and consent without being asked.
+// The certified provider library oidc-provider on loopback: people log in and consent without questions.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 
-/** What is used of oidc-provider, which has no types. */
+/** The used part of oidc-provider, which has no types. */
 interface Library {
   callback(): (request: IncomingMessage, response: ServerResponse) => void
   interactionDetails(
@@ -24,14 +24,14 @@ export interface IdentityProvider {
   readonly url: string
   /** claims by subject */
   people: Record<string, Record<string, unknown>>
-  /** Who logs in with the next visits. */
+  /** The person who logs in with the next visits. */
   person: string
-  /** Goes where the browser would, up to the redirect. @returns what the redirect carries */
+  /** Follows the browser's way up to the redirect. @returns the values in the redirect */
   visit(authorizationUrl: string): Promise<{ code: string; state: string; iss: string }>
   close(): Promise<void>
 }
 
-/** @param redirect where people may be sent back to */
+/** @param redirect allowed address for the way back */
 export async function startIdentityProvider(redirect = REDIRECT): Promise<IdentityProvider> {
   const server = createServer((request, response) => void serve(request, response))
   server.listen(0, '127.0.0.1')

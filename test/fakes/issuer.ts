@@ -1,4 +1,4 @@
-// A small issuer of ID tokens on loopback: discovery document, keys, and a token endpoint that answers what a test says.
+// A small issuer of ID tokens on loopback: discovery document, keys, and a token endpoint whose answers the test decides.
 import { createServer, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -6,17 +6,17 @@ import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } 
 
 export interface Issuer {
   readonly url: string
-  /** paths asked for so far */
+  /** paths requested so far */
   readonly asked: string[]
-  /** what the token endpoint answers: an ID token, made after the code was sent */
+  /** the answer of the token endpoint: an ID token, made after the code was sent */
   answerCode: (body: URLSearchParams) => Promise<string>
-  /** changes the discovery document */
+  /** changes to the discovery document */
   document: Record<string, unknown>
   /** the status of the keys */
   keysStatus: number
-  /** Signs with the published key, unless `by` is another. */
+  /** Signs with the published key, or with `by`. */
   sign(claims: JWTPayload, by?: { key?: CryptoKey | Uint8Array; alg?: string; kid?: string }): Promise<string>
-  /** Publishes another key in place of the one before. */
+  /** Publishes another key instead of the previous one. */
   rotate(): Promise<void>
   close(): Promise<void>
 }

@@ -1,10 +1,10 @@
-// Upstreams that misbehave, as a table: what each sends in place of a file, and how what reads it must end.
+// Upstreams that misbehave, as a table: what each sends instead of a file, and how reading it must end.
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import { selfSigned } from './certificate.ts'
 
-/** Answers one request for the file. The connection is the client's, as it was before. */
+/** Answers one request for the file. The connection is the client's, in its current state. */
 type Answer = (connection: Socket, file: Buffer, raw: Socket) => void
 
 export interface Misbehaviour {
@@ -14,11 +14,11 @@ export interface Misbehaviour {
   ends: 'done' | 'upstream_error' | 'forbidden_target'
   /** it may end as `upstream_error` as well */
   mayFail?: true
-  /** the same of a sync, which tells other bytes than are listed from an upstream that fails */
+  /** the end of a sync, which distinguishes wrong bytes from an upstream that fails */
   syncEnds?: 'checksum_mismatch'
   /** over TLS, with a certificate that the client trusts */
   tls?: boolean
-  /** in place of a TLS handshake, once the file is asked for */
+  /** what happens instead of a TLS handshake, once the file is requested */
   handshake?: 'cut off' | 'plain' | 'never' | 'untrusted'
 }
 
@@ -31,7 +31,7 @@ const half = (file: Buffer) => file.subarray(0, file.length / 2)
 const chunk = (bytes: Buffer, extension = '') =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}${extension}${CRLF}`), bytes, Buffer.from(CRLF)])
 
-/** Writes the same again and again until the client has enough. */
+/** Writes the same bytes again and again until the client disconnects. */
 function forever(connection: Socket, bytes: string): void {
   const more = () => {
     if (!connection.destroyed)
@@ -389,8 +389,8 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
     },
   },
   {
-    // A transfer that TLS did not end may have been cut off (RFC 8446, section 6.1): whether the end is seen before the last bytes were
-    // read decides (2 of 6 runs at a load of 7).
+    // A transfer without the end of TLS may be incomplete (RFC 8446, section 6.1). The result depends on whether the end is seen
+    // before the last bytes were read (2 of 6 runs at a load of 7).
     name: 'cuts TLS off after the answer',
     ends: 'done',
     mayFail: true,
@@ -424,18 +424,18 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
 export interface MisbehavingUpstream {
   url: string
   files: Record<string, Buffer | string>
-  /** requests for paths that this matches are answered as the table says; null answers all of them well */
+  /** the misbehaviour applies to requests whose path matches; null answers all requests correctly */
   target: RegExp | null
-  /** connections that are open */
+  /** number of open connections */
   readonly open: number
   close(): Promise<void>
 }
 
 const trusted = selfSigned('localhost')
-/** To be trusted by the client. */
+/** The certificate that the client must trust. */
 export const CERTIFICATE = trusted.cert
 
-/** Serves files, and misbehaves about some of them. */
+/** Serves files, and misbehaves for some of them. */
 export async function startMisbehaving({ answer, tls = false, handshake }: Misbehaviour): Promise<MisbehavingUpstream> {
   const open = new Set<Socket>()
   const good = createSecureContext(trusted)
@@ -467,7 +467,7 @@ export async function startMisbehaving({ answer, tls = false, handshake }: Misbe
         const file = upstream.files[path]
         if (file === undefined) connection.write(head('HTTP/1.1 404 Not Found', 'Content-Length: 0'))
         else if (upstream.target?.test(path) && !handshake) answer(connection, Buffer.from(file), raw)
-        // Each connection over TLS has a handshake of its own.
+        // Each connection over TLS needs a separate handshake.
         else if (tls) connection.end(whole(Buffer.from(file), 'Connection: close'))
         else connection.write(whole(Buffer.from(file)))
       }

@@ -8,7 +8,7 @@ export interface SentSpan {
   name: string
   traceId: string
   spanId: string
-  /** empty for the first of a trace */
+  /** empty for the first span of a trace */
   parent: string
   /** numbers as text */
   attributes: Record<string, string>
@@ -28,7 +28,7 @@ export interface Collector {
   close(): Promise<void>
 }
 
-/** @param answers false to keep every request waiting for ever */
+/** @param answers false: no request is ever answered */
 export async function startCollector({ answers = true } = {}): Promise<Collector> {
   const spans: SentSpan[] = []
   const bodies: Buffer[] = []

@@ -1,5 +1,5 @@
 // Two replicas under load, and one fault after the other: nothing acknowledged is lost, nothing quarantined is served, no
-// apt fails, and uploads succeed again soon. The long form runs all faults, and those of an object store:
+// apt fails, and uploads succeed again soon. The long form runs all faults, including those of an object store:
 //   FAULTS=all npx vitest run --config vitest.suites.config.ts test/faults
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { startLoad, type Load } from './load.ts'
 import { startReplicas, type Replica, type Replicas } from './replicas.ts'
 
 const isLong = process.env['FAULTS'] === 'all'
-/** What this guards against took five minutes, or never ended. The aim is 15 s; the table says what it was. */
+/** The faults behind this limit took five minutes, or never ended. The aim is 15 s; the table shows the real times. */
 const RECOVERED_MS = 60_000
 
 const PLACES: { place: string; faults: Fault[]; store(): Promise<ObjectServer | null> }[] = [
@@ -83,7 +83,7 @@ describe.each(PLACES)('two replicas with packages in $place', ({ faults, store }
       updates: load.updates,
     })
     expect(load.quarantined.size).toBeGreaterThan(0)
-    // What killed processes had staged is removed by the others.
+    // The other processes remove what killed processes had staged.
     const instances = () => system.postgres.query(database, 'select * from instances')
     await expect.poll(instances).toHaveLength(2)
     for (const { service } of system.all) expect(await service.stop()).toBe(0)

@@ -1,15 +1,15 @@
-// The faults of an operator's life, as a table: how each begins and ends, and from when on its recovery is measured.
+// The faults in an operator's life, as a table: how each begins and ends, and when its recovery begins.
 import { existsSync, readdirSync } from 'node:fs'
 import type { Load } from './load.ts'
 import type { Replica, Replicas } from './replicas.ts'
 
 export interface Fault {
   name: string
-  /** part of the run of each change; the others run in the long form */
+  /** part of the short run for each change; the long form runs all */
   isShort?: true
-  /** @returns when the fault is over or has done all that it does: recovery is measured from then on */
+  /** @returns when the fault is over or complete: recovery is measured from then on */
   happens(system: Replicas, load: Load): Promise<void>
-  /** Puts things right that need a hand; recovery is measured before */
+  /** Fixes what needs an operator; recovery is measured before */
   mended?(system: Replicas): Promise<void>
 }
 
@@ -102,7 +102,7 @@ export const FAULTS: Fault[] = [
     isShort: true,
     async happens(system) {
       const { leader } = await system.byLead()
-      // Before its commit the row of the distribution is locked; the process sends nothing more to the database.
+      // Before its commit the row of the distribution is locked; then the process sends nothing more to the database.
       await leader.forwarder.freezeAt(/commit/)
       leader.isUp = false
       await leader.signal('api', 'SIGSTOP')
@@ -167,7 +167,7 @@ async function restarted(replica: Replica, env: Record<string, string> = {}): Pr
   await replica.start(env)
 }
 
-/** What LD_PRELOAD needs; the directory is named after the architecture. */
+/** The value of LD_PRELOAD; the directory is named after the architecture. */
 export function faketime(): string {
   const found = readdirSync('/usr/lib').map((name) => `/usr/lib/${name}/faketime/libfaketime.so.1`)
   const library = found.find((path) => existsSync(path))

@@ -1,28 +1,28 @@
-// What clients of both replicas do meanwhile: upload and try again, quarantine, update apt.
+// The clients of both replicas during the faults: they upload and retry, quarantine, and update apt.
 import { createHash } from 'node:crypto'
 import { createAptRoot, type AptRoot } from '../clients/apt-root.ts'
 import { buildDeb } from '../samples/deb.ts'
 import type { Replica } from './replicas.ts'
 
 const UPLOADERS = 2
-/** Of the packages that an uploader brought, so many are quarantined. */
+/** The share of an uploader's packages that is quarantined. */
 const QUARANTINED = 1 / 5
-/** Between two requests of a client, in milliseconds: as in the review, 5 to 8 uploads a second altogether. */
+/** Between two requests of a client, in milliseconds: as in the review, 5 to 8 uploads a second in total. */
 const PAUSE_MS = 150
 
 export interface Load {
-  /** digests by `name version` of what was acknowledged and not quarantined since */
+  /** digests of packages that were acknowledged and not quarantined since, by `name version` */
   published: Map<string, string>
   /** `name version` of acknowledged quarantines */
   quarantined: Set<string>
-  /** answers by replica and `status code`, or the message of a connection that failed */
+  /** number of answers by replica and `status code`, or by the message of a failed connection */
   answers: Map<string, number>
   updates: number
-  /** of replicas that should have answered: what apt said */
+  /** apt's output about replicas that should have answered */
   updateFailures: string[]
-  /** Waits until both replicas, or this one, gave so many answers more that match. */
+  /** Waits until both replicas, or this one, gave this many further answers that match. */
   sees(times: number, matches: RegExp, replica?: Replica): Promise<void>
-  /** Lets requests under way end. */
+  /** Waits for running requests. */
   end(): Promise<void>
 }
 
@@ -60,7 +60,7 @@ export async function startLoad(replicas: readonly Replica[], key: string): Prom
       }
   }
 
-  /** Asks until the answer is one of these, as clients do. */
+  /** Repeats the request until the answer is one of these, as clients do. */
   async function insist(replica: Replica, accepted: readonly number[], ask: () => Promise<Answer>): Promise<void> {
     for (;;) {
       const answer = await ask().catch((error: Error): Answer => ({ status: 0, body: { code: reasonOf(error) } }))

@@ -22,7 +22,7 @@ export interface Replica {
   service: Service
   /** its way to the database */
   forwarder: Forwarder
-  /** whether it should answer: false while a fault has ended it as a whole */
+  /** whether it should answer: false while a fault has stopped all of it */
   isUp: boolean
   signal(role: 'api' | 'listener', signal: NodeJS.Signals, most?: number): Promise<void>
   start(env?: Record<string, string>): Promise<void>
@@ -37,7 +37,7 @@ export interface Replicas {
   databaseDisk: SmallDisk
   objects: ObjectServer | null
   all: Replica[]
-  /** The one that leads, and the other one. */
+  /** The leader, and the other replica. */
   byLead(): Promise<{ leader: Replica; passive: Replica }>
   remove(): Promise<void>
 }

@@ -13,10 +13,10 @@ import { SUBJECTS } from './subjects.ts'
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 3000)
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
 const FROM = Number(process.env['FUZZ_FROM'] ?? 0)
-/** A reading takes milliseconds. On a machine that stalls, processor time grows too. */
+/** A read takes milliseconds. On a machine that stalls, processor time grows too. */
 const MOST_CPU_MS = 10_000
 const HANG_MS = 300_000
-/** What is slow is slow again: so often one file is read. */
+/** A slow file is read this many times: if it is really slow, it is slow each time. */
 const ATTEMPTS = 5
 /** Node with all readers loaded takes 120 MB. A hostile file may take the rest. */
 const MOST_RSS_BYTES = 450 * 1024 ** 2

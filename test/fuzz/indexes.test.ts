@@ -15,7 +15,7 @@ import { createRandom, mutate } from './mutate.ts'
 
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 3000)
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
-/** A reading takes milliseconds. */
+/** A read takes milliseconds. */
 const MOST_MS = 10_000
 
 const HEX = 'ab'.repeat(32)

@@ -1,4 +1,4 @@
-// Damages bytes as accidents and attackers do. The same seed makes the same damage.
+// Damages bytes like accidents and attackers. The same seed gives the same damage.
 
 /** Numbers in [0, 1) from a seed (mulberry32). */
 export function createRandom(seed: number): () => number {
@@ -60,7 +60,7 @@ const DAMAGES: Damage[] = [
   (bytes, below, other) => Buffer.concat([bytes, other.subarray(0, below(2000))]),
 ]
 
-/** Makes one mutation mostly, and at most four, because a file with too much damage is refused at its first bytes. */
+/** Usually makes one mutation, and at most four, because a file with too much damage is refused at its first bytes. */
 export function mutate(bytes: Buffer, other: Buffer, random: () => number): Buffer {
   const below = (n: number) => Math.floor(random() * Math.max(1, n))
   let damaged = bytes

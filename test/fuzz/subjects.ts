@@ -1,5 +1,4 @@
-// The packages to damage, and their inner parts, which compression and digests otherwise protect. A new format adds a
-// line.
+// The packages to damage, and their inner parts, which compression and digests would protect. A new format adds a line.
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { assembleApk, buildApk, pkginfoText, withDirectories } from '../samples/apk.ts'

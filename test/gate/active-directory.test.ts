@@ -1,4 +1,4 @@
-// Logins against a real Active Directory: Samba's.
+// Logins against a real Active Directory, of Samba.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccounts, DEFAULTS, ORIGIN, outcome } from '../../src/accounts/fixture.ts'
 import { createDirectory } from '../../src/accounts/ldap/directory.ts'

@@ -24,7 +24,7 @@ const LATER_KEYS = { cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run
 let directory: string
 let clamd: RealClamd | null = null
 let service: Service
-/** names and digests of refused packages, of which nothing may be stored */
+/** names and digests of refused packages; nothing of them may be stored */
 const refused: { name: string; sha256: string }[] = []
 
 /** The path of the socket. It stays the same when clamd is restarted. */

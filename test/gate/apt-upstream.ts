@@ -8,7 +8,7 @@ export interface AptUpstream extends FakeServer {
   offer(samples: readonly Listed[]): Promise<void>
 }
 
-/** @property bytes of the file in the place of the package that is described */
+/** @property bytes of the file that is served instead of the described package */
 export type Listed = SampleDeb & { bytes?: Uint8Array }
 
 const SUITE = 'test'
@@ -26,7 +26,7 @@ export async function startAptUpstream(): Promise<AptUpstream> {
     const { release, files } = aptFiles({ packages: stanzas.join('\n'), release: { Date: new Date().toUTCString() } })
     Object.assign(server.files, files, { [`dists/${SUITE}/Release`]: release })
   }
-  // The server itself, so that `intercept` can be set.
+  // Returns the server itself, so that `intercept` can be set.
   return Object.assign(server, { offer })
 }
 

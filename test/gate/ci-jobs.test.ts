@@ -1,5 +1,5 @@
-// The scripts of docs/ci.md, as printed there, run by a shell with real curl and jq against an issuer on loopback: green for what is
-// published and for nothing else, once and again.
+// The scripts printed in docs/ci.md, run by a shell with real curl and jq against an issuer on loopback: they succeed only for
+// published packages, also when repeated.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -25,7 +25,7 @@ interface Job {
 let issuer: Issuer
 let service: Service
 let provider: Server
-/** where the job runs */
+/** working directory of the job */
 let directory: string
 let temporary: string
 let clamd: Awaited<ReturnType<typeof startFakeClamd>>
@@ -43,7 +43,7 @@ beforeAll(async () => {
       CLAMAV_PORT: String(clamd.address.port),
     },
   })
-  // GitHub's endpoint for ID tokens, which a job asks with a secret of the run.
+  // GitHub's endpoint for ID tokens; a job authenticates with a secret of the run.
   provider = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://localhost')
     const isAllowed =
@@ -89,7 +89,7 @@ const idToken = (aud: string, repository_id = '123456789') => {
   })
 }
 
-/** As a runner does it: an empty machine but for Node, curl and jq, and what the build left in `dist`. */
+/** Runs a script like a runner: an empty machine except for Node, curl and jq, and the build's output in `dist`. */
 async function run([program, ...options]: [string, ...string[]], script: string, env: Record<string, string>) {
   const child = spawn(program, [...options, script], {
     cwd: directory,
@@ -106,7 +106,7 @@ async function run([program, ...options]: [string, ...string[]], script: string,
   return { code, output, errors, results: lines.map((line) => line.split('\t').slice(0, 3).join(' ')).sort() }
 }
 
-/** What the build leaves in `dist`. */
+/** Puts the build's output into `dist`. */
 async function built(...packages: [name: string, options?: object][]): Promise<void> {
   await rm(join(directory, 'dist'), { recursive: true, force: true })
   await mkdir(join(directory, 'dist'))
@@ -116,7 +116,7 @@ async function built(...packages: [name: string, options?: object][]): Promise<v
 
 const INFECTED = { files: { './usr/share/eicar': eicar() } }
 
-/** Runs the job for GitHub Actions, as runners do for `run` on Linux. */
+/** Runs the job for GitHub Actions, like runners do for `run` on Linux. */
 function onGitHub() {
   const script = jobs[0]?.jobs?.publish.steps.find(({ name }) => name === 'Publish')?.run ?? ''
   return run(['bash', '-e', '-c'], script, {
@@ -127,7 +127,7 @@ function onGitHub() {
   })
 }
 
-/** Runs the job for GitLab. Its shell is busybox on Alpine, which knows `pipefail` as bash does. */
+/** Runs the job for GitLab. Its shell is busybox on Alpine, which supports `pipefail` like bash. */
 function onGitLab(token: string) {
   const job = jobs[1]?.publish
   const [variable = ''] = Object.keys(job?.id_tokens ?? {})

@@ -118,7 +118,7 @@ beforeAll(async () => {
       cve: `CVE-2026-300${FORMATS.indexOf(format)}`,
       severity: 'critical' as const,
     })),
-    // The package and its component each have a vulnerability of their own and share one.
+    // The package and its component each have a separate vulnerability, and share one.
     {
       id: 'USN-both',
       ecosystem: 'Ubuntu:22.04:LTS',

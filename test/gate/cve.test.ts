@@ -241,7 +241,7 @@ it('a changed policy applies to the next upload', async () => {
   expect(after.map((value, n) => value - before[n]!)).toEqual(COUNTED.map(() => 1))
 })
 
-/** Each of them counts one of the two packages. */
+/** Each counter counts one of the two packages. */
 const COUNTED = [
   ...['svc_cve_findings_total{severity="medium"}', 'svc_cve_findings_total{severity="unknown"}'],
   ...['svc_uploads_total{status="quarantined"}', 'svc_uploads_total{status="pending_review"}'],
@@ -254,7 +254,7 @@ async function samples(): Promise<number[]> {
 }
 
 it('a package that is scanned before advisories about it come into force, and stored after, is matched with them', async () => {
-  // Its signature takes longer than the advisories.
+  // Signing it takes longer than reading the advisories.
   const files = [{ path: '/usr/share/raced', content: randomBytes(160 * 1024 * 1024) }]
   const rpm = await buildRpm({ name: 'raced', version: '1.0', release: '1', arch: 'x86_64', files })
   const about = { id: 'SA-raced', ecosystem: 'AlmaLinux:9', package: 'raced', fixed: null, cve: 'CVE-2026-2003' }

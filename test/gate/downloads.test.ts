@@ -1,5 +1,5 @@
-// Downloads by real clients, counted by the real service: once each, through a kill, a rotation and an nginx in front; and who
-// may see who downloaded what.
+// Downloads by real clients, counted by the real service: each once, despite a kill, a rotation and an nginx in front; and who
+// may see who downloaded which package.
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
@@ -22,7 +22,7 @@ let directory: string
 let service: Service
 let nginx: ChildProcess | null = null
 let front = ''
-/** of the package `two` on a listener */
+/** path of the package `two` on a listener */
 let path = ''
 
 const start = (env: Record<string, string>, before?: Service) =>
@@ -49,7 +49,7 @@ afterAll(async () => {
 
 const curl = (url: string, ...more: string[]) => run('curl', ['-sS', '-o', join(directory, 'got'), ...more, url])
 const stats = async () => (await service.call('GET', '/downloads/stats')).body
-/** Waits until the service has counted so many, and looks again a while later. */
+/** Waits until the service has counted this many, and checks again a while later. */
 async function counted(downloads: number) {
   await expect.poll(async () => (await stats()).summary.total_downloads).toBe(downloads)
 }
@@ -136,7 +136,7 @@ it('requests through nginx are in two logs and count once, with the address of t
     .toBeGreaterThan(0)
   const set = await service.call('PATCH', '/settings/', { downloads: { nginx_logs: access, count: 'nginx' } })
   expect(set.status, JSON.stringify(set.body)).toBe(200)
-  // From this moment on, also before the next look at the logs.
+  // Counts from this moment on, even before the logs are read next.
   await curl(front + path, '--interface', '127.0.0.1')
   await counted(6)
   await expect.poll(async () => (await stats()).logs.some((log: { kind: string }) => log.kind === 'nginx')).toBe(true)
@@ -179,7 +179,7 @@ it('the downloads of a package are in the review queue and in the details, for a
   const counts = await service.call('GET', '/downloads/packages/two?include_clients=false', undefined, auditor)
   expect(counts.body).toMatchObject({ downloads: 7, downloaded_by: [], total: 0 })
 
-  // What was downloaded stays known when the package is gone: that is when somebody asks.
+  // Downloads stay known when the package is deleted: that is when somebody asks.
   expect((await service.call('DELETE', '/artifacts/two')).status).toBe(200)
   const gone = await service.call('GET', '/downloads/packages/two', undefined, auditor)
   expect(gone.body).toMatchObject({ downloads: 7, total: all.body.total })

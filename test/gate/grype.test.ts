@@ -168,7 +168,7 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true })
 })
 
-/** Requests updates until the one that the start began is over. */
+/** Requests updates until the one from the start is over. */
 async function update() {
   for (;;) {
     const { status, body } = await service.call('POST', '/security/vulnscan/update')
@@ -339,7 +339,7 @@ it('a failed update keeps the database', async () => {
   })
 })
 
-/** Serves a database as grype's own server does: an archive, and a document with its path and digest. */
+/** Serves a database like grype's own server: an archive, and a document with its path and digest. */
 async function offer(advisories: readonly GrypeAdvisory[], name: string, checksum?: string): Promise<void> {
   const built = new Date(Math.floor(Date.now() / 1000) * 1000)
   await makeDatabase(tools, join(base, name), advisories, { built })

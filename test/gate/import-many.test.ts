@@ -1,4 +1,4 @@
-// Importing several packages: what becomes of each, streams, tasks, dependencies and groups.
+// Importing several packages: the result of each, streams, tasks, dependencies and groups.
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { readAdvisories } from './read-advisories.ts'
 const DISTRIBUTION = 'jammy'
 const PLAIN = Array.from({ length: 30 }, (_, i) => `plain-${i}`)
 
-/** Each needs the next one, the last the first. */
+/** Each needs the next one, and the last needs the first. */
 const CHAIN = Array.from({ length: 20 }, (_, i) => `chain-${i}`)
 
 let directory: string

@@ -1,4 +1,4 @@
-// Imports from an upstream repository: another service of ours, whose signed indexes are read over HTTP.
+// Imports from an upstream repository: another Gatehouse service, whose signed indexes are read over HTTP.
 import { once } from 'node:events'
 import { readdir, rm } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'

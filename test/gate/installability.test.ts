@@ -194,7 +194,7 @@ describe('a change that takes something from another package', () => {
     await service.call('DELETE', '/artifacts/engine/1.5')
     await service.call('PATCH', '/settings/', { validation: { on_uninstallable: 'hold' } })
     expect(await upload('3.0')).toMatchObject({ status: 'pending_review', held_reason: 'breaks_others' })
-    // Neither an older version nor one with everything that others need takes anything away.
+    // Neither an older version nor one that provides everything that others need breaks anything.
     expect(await upload('0.5')).toMatchObject({ status: 'published', pipeline: { dependencies: 'satisfied' } })
     expect(await upload('9.0', 'pinned')).toMatchObject({ status: 'published' })
     const decided = await service.call('POST', '/security/packages/engine/3.0/decide', {
@@ -212,7 +212,7 @@ interface Sample {
   provides?: string[]
 }
 
-/** The same repository in the words of the other formats. @property exactly a requirement of one version */
+/** The same repository in the other formats. @property exactly a requirement of one version */
 const OTHERS = [
   {
     format: 'rpm',

@@ -172,7 +172,7 @@ test('people log in with the role of their group; without the directory local ac
   expect(await login('bob', PASSWORD)).toBe('ok')
   expect((await roles())[1]).toEqual(['bob', 'reader', 'ldap'])
 
-  // Connections are accepted, and nothing is answered: local accounts do not wait for it.
+  // Connections are accepted, but nothing is answered: local accounts do not wait for it.
   slapd.pause()
   const stuck = login('alice', PASSWORD)
   expect(await login('local', GOOD)).toBe('ok')
@@ -222,10 +222,10 @@ member: cn=outer,ou=groups,${BASE}
     return carl?.role
   }
   expect(await rolesWith(groups)).toBe('reader')
-  // The two groups contain each other: that ends.
+  // The two groups contain each other: the search still ends.
   expect(await rolesWith({ ...groups, nested_groups: true })).toBe('maintainer')
 
-  // Found by the name of the account, although people log in with another attribute.
+  // The account is found by its name, although people log in with another attribute.
   const directory = directoryWith({ ...groups, nested_groups: true })
   expect(await directory.look('carl')).toMatchObject({
     username: 'carl',

@@ -106,7 +106,7 @@ describe('a package of 500 MB', () => {
       service = await start({ CLAMAV_SOCKET: clamd.unix.path, CLAMAV_MAX_STREAM_MB: '600' })
     })
     afterAll(() => clamd?.stop())
-    // Half a gigabyte once: a scan takes up to a minute, and what grows with the number of files shows with half as many.
+    // Half a gigabyte only once: a scan takes up to a minute, and half as many files are enough to show growth with their number.
     it.each([
       ['of many files', parts.slice(5)],
       ['of one file', [500 * MIB]],

@@ -1,4 +1,4 @@
-// A mirror with dependencies, of real repositories on loopback: what a new version needs comes along, and stays while it is needed.
+// A mirror with dependencies, of real repositories on loopback: dependencies of a new version come along, and stay while needed.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { waitFor } from '../crash/state.ts'
 import { buildDeb } from '../samples/deb.ts'
@@ -7,7 +7,7 @@ import { addSource, startAptUpstream, type AptUpstream } from './apt-upstream.ts
 
 const CODENAME = 'jammy'
 const SELECTION = { distribution: CODENAME, names: ['web'], with_dependencies: true, remove_withdrawn: true }
-/** What an upload and another mirror brought. */
+/** Packages brought by an upload and by another mirror. */
 const OTHERS = ['elsewhere 1.0-1', 'here 1.0-1']
 let apt: AptUpstream
 let other: AptUpstream
@@ -122,6 +122,6 @@ it('a mirror keeps a withdrawn package until nothing needs it', async () => {
   expect(await published()).toEqual([...OTHERS, 'lib 1.1-1', 'lib-data 1.0-1', 'tool 1.0-1', 'web 3.0-1'])
   await call('DELETE', '/artifacts/tool')
   expect((await run()).job).toMatchObject({ withdrawn: 2, removed: 2 })
-  // What another way brought is never its own.
+  // Packages that arrived another way never belong to the mirror.
   expect(await published()).toEqual([...OTHERS, 'web 3.0-1'])
 })

@@ -180,7 +180,7 @@ describe('a mirror of an apt source', () => {
     await apt.offer([...PLAIN, 'p-d'].map((name) => ({ name, version: name === 'p-a' ? '2.0-1' : '1.0-1' })))
     await limits({ min_free_disk_gb: 100_000 })
     apt.log.length = 0
-    // Nor does it read a catalog that is new.
+    // It does not read a new catalog either.
     expect(await run(id)).toMatchObject({ status: 'done', total: 0, added: 0, stopped: 'min_free_disk_gb' })
     await limits({ min_free_disk_gb: 1 })
     await service.call('POST', `/import/sync/${id}`)
@@ -211,7 +211,7 @@ describe('a mirror of an apt source', () => {
     expect(await run(id)).toMatchObject({ withdrawn: 3, removed: 0 })
     await put(id, { ...SELECTION, remove_withdrawn: true })
     expect(await run(id)).toMatchObject({ status: 'done', withdrawn: 3, removed: 2 })
-    // What a check or a person refused stays, so that it is not imported again.
+    // Packages that a check or a person refused stay, so that they are not imported again.
     expect(Object.keys(await records(CODENAME, 'p-'))).toEqual(
       expect.arrayContaining(['p-a 2.0-1', 'p-b 1.0-1', 'p-critical 1.0-1', 'p-d 1.0-1']),
     )
@@ -292,7 +292,7 @@ describe('a run that is under way', () => {
   beforeAll(async () => {
     slow = await startAptUpstream()
     await slow.offer(['s-a', 's-b'].map((name) => ({ name })))
-    // Its second package never arrives: a byte comes every second.
+    // Its second package never arrives completely: one byte is sent every second.
     slow.intercept = (_, response, path) => {
       if (!path.includes('s-b')) return false
       response.writeHead(200, { 'content-length': slow.files[path]!.length })

@@ -77,7 +77,7 @@ const events = () =>
 it('holds, blocks and decisions are sent in order and signed, once a webhook is configured', async () => {
   expect(await upload('held')).toBe('pending_review')
   await configure(url)
-  // The channel skips what happened while it was disabled at its next round: the hold may still be sent.
+  // At its next round the channel skips events from the time it was disabled: the hold may still be sent.
   const sent = () => events().filter(({ event, data }) => event !== 'PENDING_REVIEW' || data.package !== 'held')
   expect(await upload('blocked')).toBe('quarantined')
   expect(await upload('plain')).toBe('published')

@@ -1,5 +1,5 @@
-// Promotion and migration: packages move on with their verdicts and decisions, are judged by the advisories of their new
-// distribution before it offers them, and nothing that was held or refused comes along.
+// Promotion and migration: packages are copied with their verdicts and decisions, and judged by the advisories of their new
+// distribution before it offers them. Held or refused packages are not copied.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -247,7 +247,7 @@ describe.each(FORMATS)('%s', (format) => {
     const failed = format === 'deb' ? 2 : 0
     const { status, body } = await service.call('POST', '/distributions/migrate', { from_dist: from, to_dist: to })
     expect(status).toBe(200)
-    // `worse`, which the target holds since, is an error too.
+    // `worse`, which the target holds by now, is an error too.
     expect(body).toMatchObject({ status: 'partial', from, to, failed: failed + 1 })
     expect(body.errors.map(({ package: name, code }: Record<string, string>) => [name, code])).toEqual([
       ...(failed ? ['clash', 'twin'].map((name) => [name, 'duplicate_conflict']) : []),

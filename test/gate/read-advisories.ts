@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { Service } from '../service.ts'
 
-/** Starts an update after the one that the start of the service began is over. @throws when it fails */
+/** Starts an update after the one from the start of the service is over. @throws when it fails */
 export async function readAdvisories(service: Service): Promise<void> {
   for (;;) {
     const { status, body } = await service.call('POST', '/security/vulnscan/update')

@@ -1,4 +1,4 @@
-// A real Active Directory domain controller (Samba), which answers LDAP only, at an address of its own: its ports are fixed.
+// A real Active Directory domain controller (Samba), which only serves LDAP, at a separate address, because its ports are fixed.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -32,7 +32,7 @@ export async function startDomainController(): Promise<DomainController> {
   const options = ['server services=ldap', 'bind interfaces only=yes', `interfaces=${ADDRESS}/8`]
   const server = spawn('samba', ['-i', configuration, ...options.map((option) => `--option=${option}`)], {
     stdio: 'ignore',
-    // It answers in processes of its own, which end with the group.
+    // Its processes answer in a separate group, and end with the group.
     detached: true,
   })
   const ended = once(server, 'exit')

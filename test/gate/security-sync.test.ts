@@ -1,4 +1,4 @@
-// The sync of several sources as a job, and the fixes that security sources have for what we serve.
+// The sync of several sources as a job, and the fixes in security sources for the packages that we serve.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

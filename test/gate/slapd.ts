@@ -1,4 +1,4 @@
-// A real slapd with a few people and groups, on ports of its own.
+// A real slapd with a few people and groups, on separate ports.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ export interface Slapd {
   certificate: string
   start(): Promise<void>
   kill(): Promise<void>
-  /** Stops the process without ending it: connections are accepted and nothing is answered. */
+  /** Stops the process without ending it: connections are accepted, but nothing is answered. */
   pause(): void
   resume(): void
   /** Applies LDIF changes. */

@@ -65,7 +65,7 @@ export interface Registry {
   close(): void
 }
 
-/** Starts a registry with one artifact, like that of trivy's database: https://github.com/opencontainers/distribution-spec */
+/** Starts a registry with one artifact, like trivy's: https://github.com/opencontainers/distribution-spec */
 export async function startRegistry(): Promise<Registry> {
   const served = new Map<string, { type: string; bytes: Buffer }>()
   const server = createServer((request, response) => {

@@ -90,7 +90,7 @@ const advisories = () =>
   ])
 
 const database = () => join(base, 'repos', 'grype-db', 'trivy', 'db')
-// A proxy that does not exist, because a test must not download a real database.
+// Names a proxy that does not exist, because a test must not download a real database.
 const environment = () => ({
   SVC_OSV_DIR: join(base, 'osv'),
   REPO_FORMAT: 'all',
@@ -134,7 +134,7 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true })
 })
 
-/** Requests updates until the one that the start began is over. */
+/** Requests updates until the one from the start is over. */
 async function update() {
   for (;;) {
     const { status, body } = await service.call('POST', '/security/vulnscan/update')

@@ -1,4 +1,4 @@
-// Every test file runs in some step of .ci/run.
+// Some step of .ci/run runs every test file.
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The `fetch` of the command, bundled as the build does it, against a peer that sends everything and closes while nobody reads.
+// The command's `fetch`, bundled as in the build, against a peer that sends everything and closes while nobody reads.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import { undiciEnd } from '../../bin/undici-end.mjs'
 
-/** Answers of which the body is as large as the buffers, less and more; read after the end has come. */
+/** Answers with bodies as large as the buffers, smaller and larger; read after the end has arrived. */
 const SCRIPT = `
   import { createServer } from 'node:net'
   import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// What we build on: no known vulnerability goes unseen, and no licence comes in by the way.
+// Our dependencies: no known vulnerability is overlooked, and no new licence is accepted unnoticed.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

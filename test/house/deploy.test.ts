@@ -1,4 +1,4 @@
-// What the files of deploy/ must agree on with each other. What they do is tested by test/deploy.
+// What the files of deploy/ must have in common. test/deploy tests their effects.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

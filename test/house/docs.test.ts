@@ -1,4 +1,4 @@
-// The documentation: links lead somewhere, commands are shell, and endpoints exist.
+// The documentation: link targets exist, commands are valid shell, and endpoints exist.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -11,7 +11,7 @@ const pages = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `do
 )
 const read = (page: string) => readFileSync(join(ROOT, page), 'utf8')
 
-/** What GitHub makes of a heading. */
+/** GitHub's anchor for a heading. */
 const anchor = (heading: string) =>
   heading
     .toLowerCase()
@@ -52,7 +52,7 @@ test.each(pages)('commands of %s are shell', (page) => {
 
 const shape = (path: string) => path.replace(/\{[^}]*\}|:\w+/g, '{}').replace(/\/$/, '')
 const known = new Set(declarations.map(({ method, path }) => `${method} ${shape(path)}`))
-/** Pages that are notes of decisions name endpoints that do not exist yet. */
+/** Pages with notes of decisions name endpoints that do not exist yet. */
 const written = pages.filter((page) => page !== 'docs/api-decisions.md')
 
 test.each(written)('endpoints that %s names exist', (page) => {

@@ -1,4 +1,4 @@
-// The floors of the house: a folder imports itself and lower floors, never a peer; and nothing imports in a circle.
+// The floors: a folder imports itself and lower floors, never a peer; and no imports form a circle.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { expect, test } from 'vitest'
@@ -22,7 +22,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['app'],
 ]
 
-/** Parts of a room that know nothing of the rest of it. */
+/** Parts of a room that must not know the rest of it. */
 const INDEPENDENT = [
   'formats/archive',
   'formats/solver',
@@ -42,7 +42,7 @@ interface Import {
   to: string
 }
 
-/** The imports of every file of a directory but its tests, as paths relative to it. */
+/** The imports of every file of a directory except its tests, as paths relative to the directory. */
 function graphOf(directory: string): Map<string, Import[]> {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' })
   return new Map(
@@ -82,7 +82,7 @@ test.each([
 ])('every room of %s has a floor, and imports go down only', (_, of, floors) => {
   const unknown = [...new Set([...of.keys()].map(room))].filter((name) => name !== '' && !floors.flat().includes(name))
   expect(unknown).toEqual([])
-  // Files beside the rooms of the console are asked for by all of them.
+  // All rooms of the console may import the files beside them.
   const wrong = upwards(of, floors).filter(({ to }) => of === graph || room(to) !== '')
   expect(wrong).toEqual([])
 })

@@ -1,10 +1,10 @@
-// SQL is written where the tables are owned; the other rooms ask by name what they want to know.
+// SQL is written in the rooms that own the tables; the other rooms call named queries.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const SRC = resolve(import.meta.dirname, '../../src')
-/** The rooms that own tables (`store/tables`), with the jobs that claim rows of theirs. */
+/** The rooms that own tables (`store/tables`), with the jobs that claim rows of these. */
 const OWNERS = [
   'accounts',
   'app/jobs',

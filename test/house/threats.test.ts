@@ -1,4 +1,4 @@
-// Every test that THREATS.md names as a proof exists, and is run.
+// Every test that THREATS.md names as a proof exists and runs.
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,6 +13,6 @@ test('every threat names a test, and every test exists', () => {
   )
   expect(rows.length).toBeGreaterThan(20)
   expect(rows.filter((_, at) => proofs[at]?.length === 0)).toEqual([])
-  // That test files are run is for ci.test.ts.
+  // ci.test.ts checks that test files run.
   expect(proofs.flat().filter((file) => !file.endsWith('.test.ts') || !existsSync(`${ROOT}/${file}`))).toEqual([])
 })

@@ -1,4 +1,4 @@
-// A transaction that PostgreSQL ended because of others is run again: who begins one by hand answers 500 instead.
+// `transaction` repeats a transaction that PostgreSQL ended because of others: code that begins one by hand would answer 500.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The client and the command: what they may import, and what only one file of the command touches.
+// The client and the command: their allowed imports, and what only one file of the command touches.
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'

@@ -56,7 +56,7 @@ describe.each(programs.length > 0 ? programs : [''])('apk-tools %s', (program) =
   const random = seeded(20261121)
   const pick = <T>(choices: readonly T[]): T => choices[random(choices.length)]!
   const number = () => pick(['0', '1', '2', '9', '10', '11', '100', '20240101'])
-  /** Leaves out what apk-tools 2 rejects (hashes) or orders differently from 3 (two numbers that begin with 0). */
+  /** Leaves out versions that apk-tools 2 rejects (hashes) or orders differently from 3 (two numbers that begin with 0). */
   function version(): string {
     let text = number()
     for (let parts = random(3); parts > 0; parts--) text += `.${number()}`
@@ -71,7 +71,7 @@ describe.each(programs.length > 0 ? programs : [''])('apk-tools %s', (program) =
     const wrong: string[] = []
     for (let round = 0; round < 1500; round++) {
       const a = version()
-      // Mostly with a common beginning: only the rest then decides the order.
+      // Usually with a common beginning, so that only the rest decides the order.
       const b = random(3)
         ? a.slice(0, 1 + random(a.length)).replace(/[._~-]$|_[a-z]*$|-r?$/, '') +
           pick(['', '.0', 'a', '_p', '_rc1', '-r1'])

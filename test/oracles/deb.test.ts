@@ -210,7 +210,7 @@ describe('the deb format and Debian’s tools', () => {
     })
     const written = [...files, { path: 'main/Contents-amd64.gz', content: listGz }]
     for (const file of written) {
-      // The sample's signatures are not real: apt trusts the Release file as it is.
+      // The sample's signatures are not real: apt trusts the Release file without them.
       if (file.path === 'InRelease' || file.path === 'Release.gpg') continue
       const target = join(root, file.path)
       await mkdir(dirname(target), { recursive: true })
@@ -260,7 +260,7 @@ describe('the deb format and Debian’s tools', () => {
       } catch (error) {
         text = String((error as { stderr: Buffer }).stderr)
       }
-      // dpkg warns about an initial letter, and Policy allows it.
+      // dpkg warns about an initial letter, which Policy allows.
       const accepted = text === '' || /does not start with digit/.test(text)
       expect(debFormat.versions.isValid(version), `${version}: ${text}`).toBe(accepted)
     }

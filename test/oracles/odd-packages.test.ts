@@ -1,5 +1,5 @@
-// Odd packages, as other projects keep them for their own tests: each is built from its description, passes through the service,
-// and is installed by the real tool from what clients are served.
+// Odd packages from the tests of other projects: each is built from its description, passes through the service,
+// and the real tool installs it from the served repository.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { bin, buildRpm, i18n, string, strings, type SampleRpm } from '../samples
 import { buildTar, paxEntry } from '../samples/tar.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
 
-/** What rpm before 4.14 did not write. */
+/** Tags that rpm before 4.14 did not write. */
 const NO_PAYLOAD_DIGEST = { 5092: null, 5093: null, 5097: null }
 const FILES = [
   { path: '/usr/share/odd', kind: 'directory' as const },
@@ -112,7 +112,7 @@ describe('rpm', () => {
     await writeFile(join(root, 'key.asc'), await served(`${service.rpm}/repos/gpg.key`))
     await mkdir(join(root, 'rpm'))
     expect(await rpm('rpmkeys', '--import', join(root, 'key.asc'))).toMatchObject({ code: 0 })
-    // Together, so that they share publishes.
+    // All at once, so that they share publishes.
     const uploads = Object.values(RPMS).map(async (sample) =>
       published(await buildRpm({ ...sample, name: nameOf(sample) }), 'fedora43'),
     )
@@ -171,7 +171,7 @@ describe('deb', () => {
     const dpkg = ['dpkg', '--root', join(root, 'deb'), '--force-depends', '--install', path]
     const done = await runAsRoot(dpkg, root)
     expect(done.code, done.text).toBe(0)
-    // dpkg knows every package under its name in lower case.
+    // dpkg lists every package under its name in lower case.
     const query = ['-W', '-f', '${Status}', name.toLowerCase()]
     const status = spawnSync('dpkg-query', [`--admindir=${join(root, 'deb/var/lib/dpkg')}`, ...query])
     expect(String(status.stdout)).toBe('install ok installed')

@@ -192,7 +192,7 @@ describe('the AlmaLinux advisories', () => {
       }
       times.sort((a, b) => a - b)
       console.log(`${database.engine}: ${name} ${version}: ${findings} findings, median ${times[10]!.toFixed(1)} ms`)
-      // A machine that stalls makes some of them slow.
+      // On a machine that stalls some of them are slow.
       expect(times[0]).toBeLessThan(3_000)
     }
   })

@@ -54,7 +54,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** sqv 1.1 reads detached signatures only; apt 3 splits InRelease before it calls sqv (`test/clients/apt-next`). */
+/** sqv 1.1 only reads detached signatures; apt 3 splits InRelease before it calls sqv (`test/clients/apt-next`). */
 const VERIFIERS: [name: string, detached: (key: string, signature: string, file: string) => string[]][] = [
   ['gpgv', (key, signature, file) => ['gpgv', '--keyring', key, signature, file]],
   ['sqv', (key, signature, file) => ['sqv', '--keyring', key, signature, file]],

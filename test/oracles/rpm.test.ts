@@ -449,10 +449,10 @@ function ours(): Record<string, SampleRpm> {
       files: [{ path: '/usr/bin/old', content: 'x' }],
       tags: { 1027: strings('/usr/bin/old'), 1116: null, 1117: null, 1118: null },
     },
-    // As rpm before 4.14 built them: the header does not state the digest of the payload.
+    // In the form of rpm before 4.14: the header does not state the digest of the payload.
     old: { tags: { 5092: null, 5093: null, 5097: null } },
     oldest: { tags: { 5092: null, 5093: null, 5097: null }, signatureTags: { 273: null, 1008: null } },
-    // As rpm 6 builds them.
+    // In the form of rpm 6.
     six: { v6: true, files: [{ path: '/usr/bin/six', content: 'six' }] },
     'six-zstd': { v6: true, compression: 'zst', stripped: true, requires: ['a = 1'] },
     long: { tags: { 5009: { type: 'int64', values: [5_000_000_000] }, 1009: null } },

@@ -1,4 +1,4 @@
-// Reads repositories that other programs made: reprepro, createrepo_c and gpg, our own service, and a Debian mirror.
+// Reads repositories made by other programs: reprepro, createrepo_c and gpg, our own service, and a Debian mirror.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -57,7 +57,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Reads everything, fetches the first packages, and expects the next check to find nothing new. */
+/** Reads everything, fetches the first packages, and expects that the next check finds nothing new. */
 async function readAll(source: Omit<UpstreamSource, 'allowUnsigned'>, fetched = Infinity): Promise<CatalogEntry[]> {
   const upstream: Upstream = await upstreams.open({ allowUnsigned: false, ...source })
   const checked = await upstream.check(null)
@@ -75,7 +75,7 @@ async function readAll(source: Omit<UpstreamSource, 'allowUnsigned'>, fetched = 
     await upstream.fetchPackage(entry, to)
     const facts = await format.read(to)
     const { path: _path, sizeBytes: _size, digest: _digest, files: _files, ...stated } = entry
-    // Indexes leave out what only the file has.
+    // Indexes omit facts that only the file has.
     expect(facts).toMatchObject({ name: stated.name, version: stated.version, arch: stated.arch })
     expect(stated.requirements).toEqual(facts.requirements)
     expect(stated.provides).toEqual(facts.provides)
@@ -120,7 +120,7 @@ describe('a repository by reprepro', () => {
       architectures: ['amd64', 'arm64'],
       keys: keys(key),
     })
-    // A package for all architectures comes with each of them.
+    // A package for all architectures appears with each of them.
     expect(entries.map(({ name, arch }) => `${name} ${arch}`)).toEqual([
       'one amd64',
       'everywhere all',

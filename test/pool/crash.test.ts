@@ -1,5 +1,5 @@
-// The crash cases around which package bytes enter, leave or are looked for in the pool, with packages in an object store.
-// What the others pass (signing, manifests, the flip, the audit files) is on the disk there too: test/crash covers it.
+// The crash cases around access to the pool, with packages in an object store. The other checkpoints (signing, manifests, the
+// flip, the audit files) only concern the disk here too: test/crash covers them.
 import { describe } from 'vitest'
 import { testDeaths } from '../crash/die-and-return.ts'
 import { OPERATIONS } from '../crash/operations.ts'
@@ -11,7 +11,7 @@ const DEATHS = OPERATIONS.flatMap((operation) =>
     .map(([checkpoint, then]) => ({ operation, checkpoint, then })),
 )
 
-// rpm differs from apt in nothing that the pool sees. apk replaces files of the same name.
+// For the pool, rpm does not differ from apt. apk replaces files of the same name.
 describe.each<Format>(['apt', 'apk'])('with %s packages in an object store a process that dies at', (format) => {
   testDeaths(
     { engine: 'postgres', format, inObjects: true },

@@ -1,4 +1,4 @@
-// A real S3 server over a temporary directory (versitygw), which suites can stop and start again.
+// A real S3 server with a temporary directory (versitygw), which suites can stop and start again.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -18,15 +18,15 @@ export interface ObjectServer {
   start(): Promise<void>
   /** kills the server; its objects stay */
   kill(): Promise<void>
-  /** The server takes connections and says nothing. @returns ends it */
+  /** The server accepts connections but does not answer. @returns a function that ends this */
   freeze(): () => void
-  /** Kills it once it has received or sent this many bytes from now on. @returns when it has ended */
+  /** Kills it once it has received or sent this many further bytes. @returns when it has ended */
   killAfter(direction: 'received' | 'sent', bytes: number): Promise<void>
   /** keys of all objects below the prefix, or below another one */
   keys(prefix?: string): Promise<string[]>
   /** Copies the objects below a prefix to another one. */
   copy(from: string, to: string): Promise<void>
-  /** the file that holds an object */
+  /** the file with the content of an object */
   pathOf(key: string): string
   remove(): Promise<void>
 }

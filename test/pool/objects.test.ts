@@ -1,4 +1,4 @@
-// The pool in a real S3 server: what is stored, what clients download, and what happens while the server is away.
+// The pool in a real S3 server: stored objects, downloads of clients, and what happens while the server is down.
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, readdir, readlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -94,7 +94,7 @@ describe('the object store', () => {
     const { path, sha256 } = await fileOf(Buffer.from('kept'))
     await store.put(`deb/${sha256}`, path, sha256)
     await server.kill()
-    // A connection of before is found broken, and nobody knows when it broke.
+    // An earlier connection is found broken, and nobody knows when it broke.
     await store.remove(`deb/${sha256}`).catch(() => null)
     const failure = await store.remove(`deb/${sha256}`).catch((error: unknown) => error)
     expect(failure).toMatchObject({ code: 'storage_unavailable' })

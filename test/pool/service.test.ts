@@ -19,7 +19,7 @@ const MAIN = join(import.meta.dirname, '../..')
 const CODENAMES: Record<Format, string> = { apt: 'jammy', rpm: 'rocky9', apk: 'alpine3.20' }
 const VERSIONS: Record<Format, string> = { apt: '1.0', rpm: '1.0-1', apk: '1.0-r0' }
 const FORMATS = Object.keys(CODENAMES) as Format[]
-/** Several parts of an upload, and more than what sockets hold. */
+/** Several parts of an upload, and more than the buffers of sockets. */
 const LARGE_BYTES = 40 * 1024 * 1024
 const NOTE = 'installation'
 
@@ -80,7 +80,7 @@ async function pathOf(name: string, at = service): Promise<string> {
 }
 
 const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer())
-/** Packages of all formats, by codename; every file was read and compared with the index. */
+/** Packages of all formats, by codename; every file is read and compared with the index. */
 const readAll = async (at = service) =>
   Object.fromEntries(
     await Promise.all(
@@ -239,13 +239,13 @@ test('while the store hangs, packages and uploads answer 503 within seconds, how
     const index = fetch(`${service.apt}/repos/dists/jammy/InRelease`)
     const [{ body }, { status }, ...packages] = await Promise.all([upload(bytes), index, ...asked])
     expect([body.code, status, ...new Set(packages)]).toEqual(['storage_unavailable', 200, 503])
-    // The bound of docs/scaling.md; without it both took more than 60 s.
+    // The limit in docs/scaling.md; without it both took more than 60 s.
     expect(performance.now() - began).toBeLessThan(20_000)
   } finally {
     thaw()
   }
   expect((await fetch(path)).status).toBe(200)
-  // The same bytes must wait: the removal of what may have been stored was not answered.
+  // The same bytes must wait, because the removal of what may have been stored was not answered.
   await publish(await deb('after-hanging'))
 })
 

@@ -1,4 +1,4 @@
-// Two services on one PostgreSQL, one on a machine whose clock is two minutes fast: it harms neither the other nor clients.
+// Two services on one PostgreSQL, one on a machine whose clock is two minutes ahead: it harms neither the other nor clients.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ beforeAll(async () => {
   installation = await installations.copy()
   database = await openDatabase(installation.databaseUrl)
   right = await startService(installation)
-  // Timers of threads would run wrong with a faked monotonic clock; a wrong machine has a right one.
+  // With a fake monotonic clock, timers of threads would be wrong; on a real machine with a wrong clock they are right.
   const wrong = { LD_PRELOAD: faketime(), FAKETIME: '+120s', DONT_FAKE_MONOTONIC: '1' }
   fast = await startService({ ...installation, env: { ...installation.env, ...wrong } })
   services = [right, fast]
@@ -48,7 +48,7 @@ const databaseNow = async () =>
 it('the lease, staging and tasks of the replica with the right clock stay its own', async () => {
   const lease = () => database.db.selectFrom('leases').selectAll().executeTakeFirstOrThrow()
   const before = await lease()
-  // The other one looks at it every three seconds; it is renewed as often.
+  // The other service checks the lease every three seconds; it is renewed as often.
   const beats = new Set<number>()
   await expect.poll(async () => beats.add((await lease()).expires_at.getTime()).size).toBeGreaterThan(3)
   expect((await lease()).holder).toBe(before.holder)

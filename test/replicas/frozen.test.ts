@@ -7,9 +7,9 @@ import { waitFor } from '../crash/state.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
 
-/** What the database gives a transaction that says nothing (10 s), and what is left of 15 s for an upload. */
+/** The database allows a silent transaction 10 s; the rest of the 15 s is for an upload. */
 const GOES_ON_MS = 15_000
-/** 18 s until its connections are cut (store/frozen), and 10 s for another one: the audit entry of what failed. */
+/** 18 s until its connections are cut (store/frozen), and 10 s for another one, for the audit entry of the failure. */
 const NOTICED_MS = 30_000
 
 let installations: Installations
@@ -41,7 +41,7 @@ const at = (index: number) => services[index] as Service
 it.each([
   // Inside the transaction of the record: the row of the distribution is locked.
   ['while it stores a record', /insert into "packages"/],
-  // Inside the flip: it has renamed the link and has not committed.
+  // Inside the flip: it has renamed the link but not committed.
   ['before it commits a publish', /commit/],
 ])('a replica that freezes %s holds up the uploads of the other for 15 s at most', async (_, statement) => {
   const frozen = forwarder.freezeAt(statement)
@@ -54,7 +54,7 @@ it.each([
   forwarder.thaw()
   const late = await first
   expect(late).toMatchObject({ status: expect.toBeOneOf([201, 503]) })
-  // It works again, whatever became of that upload.
+  // It works again, whatever the result of that upload.
   const again = await upload(at(0), 'frozen')
   expect([201, 409]).toContain(again.status)
 })
@@ -73,7 +73,7 @@ it('a database server that freezes is told as 503 within 30 s, and all is well w
     void answers.finally(() => (answered = true))
     while (!answered) {
       const asked = performance.now()
-      // As a probe asks: without a credential, which would have to be looked up.
+      // Like a probe: without a credential, which would have to be looked up.
       expect((await fetch(`${at(1).api}/health/live`)).status).toBe(200)
       slowest = Math.max(slowest, performance.now() - asked)
     }
@@ -88,7 +88,7 @@ it('a database server that freezes is told as 503 within 30 s, and all is well w
     await waitFor('readiness', async () => (await service.call('GET', '/health/ready')).status === 200)
   const { status, body } = await upload(at(1), 'after')
   expect([status, body.status]).toEqual([201, 'published'])
-  // Nothing of before holds a lock or a connection.
+  // Nothing from before holds a lock or a connection.
   await waitFor('the end of the old sessions', async () => {
     const [row] = await postgres.query<{ n: number }>(
       'postgres',

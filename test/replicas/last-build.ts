@@ -1,4 +1,4 @@
-// The build that landed last, made from the repository's history, for tests that run it beside the present one.
+// The build that landed last, made from the repository's history, for tests that run it together with the present one.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, symlinkSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -43,7 +43,7 @@ export async function buildLast(): Promise<{ directory: string; remove(): Promis
   if (runsOnPackagesOf(ROOT, directory)) symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
   else execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: directory, stdio: 'ignore' })
   const compiler = join(directory, 'node_modules/typescript/bin/tsc')
-  // It was checked when it landed.
+  // Its types were checked when it landed.
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--noCheck'], { cwd: directory })
   return { directory, remove: () => rm(directory, { recursive: true, force: true }) }
 }

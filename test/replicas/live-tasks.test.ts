@@ -1,4 +1,4 @@
-// Tasks of two processes on one database and one Redis: what each learns of the other without looking for it.
+// Tasks of two processes on one database and one Redis: what each learns about the other without polling.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createLog } from '../../src/kernel/log.ts'
 import { createRedis, type Redis } from '../../src/store/redis/connection.ts'
@@ -11,9 +11,9 @@ import { startRedis, type RedisServer } from './redis-server.ts'
 
 const { bench, processWith, reaches } = useTaskBench()
 const log = createLog('silent')
-/** Nobody looks for changes by itself within a test. */
+/** No process polls for changes within a test. */
 const NEVER_MS = 3_600_000
-/** Redis answers late on a machine that stalls. */
+/** Redis may answer late on a machine that stalls. */
 const TIMES = { checkMs: 100, commandMs: 600_000 }
 
 interface Replica {
@@ -51,7 +51,7 @@ function start(which: 0 | 1, ...kinds: Parameters<typeof processWith>[2][]) {
   return tasks
 }
 
-/** The messages of the next lines, at least so many. */
+/** The messages of the next lines, at least this many. */
 async function messagesOf(following: ReturnType<Tasks['follow']>, count: number): Promise<string[]> {
   const shown: string[] = []
   while (shown.length < count) {

@@ -1,4 +1,4 @@
-// A real redis-server on a port of its own, which a test kills and starts again.
+// A real redis-server on a separate port, which a test kills and starts again.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ export interface RedisServer {
   start(): Promise<void>
   /** SIGKILL */
   kill(): Promise<void>
-  /** Stops the process without ending it: connections stay open and nothing is answered. */
+  /** Stops the process without ending it: connections stay open, but nothing is answered. */
   pause(): void
   resume(): void
   remove(): Promise<void>

@@ -25,7 +25,7 @@ const log = createLog('info', { write: (line) => void logged.push(line) })
 const messages = () => logged.map((line) => (JSON.parse(line) as { msg: string }).msg)
 
 let namespaces = 0
-/** A connection as each replica has one; those of one namespace share their state. */
+/** A connection like that of a replica; connections with one namespace share their state. */
 function connection(namespace = `n${namespaces++}`, url = server.url, commandMs = 600_000): Redis {
   const redis = createRedis({ url, namespace, carries: ['rate limits', 'cache'], log, checkMs: 100, commandMs })
   open.push(redis)

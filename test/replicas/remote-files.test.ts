@@ -1,4 +1,4 @@
-// REPOS_DIR on a file system that counts as remote (FUSE), and is slow or answers nothing for a while.
+// REPOS_DIR on a file system that counts as remote (FUSE), and is slow or does not answer for a while.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { startService, type Service } from '../service.ts'
 import { watchTurns } from '../turns.mjs'
 import { longest, notingTurns, turnsIn } from '../turns.ts'
 
-/** As ARCHITECTURE.md promises of a turn of the event loop that waits for files. */
+/** ARCHITECTURE.md promises this for a turn of the event loop that waits for files. */
 const MOST_BLOCKED_MS = 250
 const STALLED_RESPONSIVE_MS = 1_000
 /** serve/published-tree waits 5 s, operations/monitoring/health 4 s. */
@@ -73,7 +73,7 @@ async function mountSlowFiles(directory: string, mount: string): Promise<SlowFil
   }
 }
 
-/** Asks for /health/live all the time, from this other process. */
+/** Requests /health/live all the time, from another process. */
 function watchLive(): { stop(): Promise<{ slowestMs: number; answers: number }> } {
   let running = true as boolean
   const watching = (async () => {
@@ -143,7 +143,7 @@ it('A file system that answers nothing: the process answers, refuses what needs 
     expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: '5' })
     expect(ms).toBeLessThan(REFUSED_MS)
   }
-  // Nobody waits again while it is known.
+  // While the stall is known, nobody waits again.
   expect((await timed(service.apt + INDEX)).ms).toBeLessThan(STALLED_RESPONSIVE_MS)
   for (const wait of [REFUSED_MS, STALLED_RESPONSIVE_MS]) {
     const ready = await timed(`${service.api}/health/ready`)
@@ -151,7 +151,7 @@ it('A file system that answers nothing: the process answers, refuses what needs 
     expect(ready.body.failing).toEqual(expect.arrayContaining(['manifests', 'pool']))
     expect(ready.ms).toBeLessThan(wait)
   }
-  // The settings are read from memory, and the database has threads and connections of its own.
+  // The settings are read from memory, and the database has separate threads and connections.
   expect((await service.call('GET', '/artifacts/')).status).toBe(200)
   const { slowestMs, answers } = await watch.stop()
   console.log(

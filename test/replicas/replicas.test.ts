@@ -21,7 +21,7 @@ afterEach(end)
 async function start(options?: Parameters<Installations['copy']>[0]): Promise<void> {
   installation = await installations.copy(options)
   publicKey = await readFile(join(installation.reposDir, 'keys', 'gpg.key'), 'utf8')
-  // One after the other: the first is the leader.
+  // One after the other, so that the first is the leader.
   services = []
   for (let n = 0; n < 2; n++) services.push(await startService(installation))
 }
@@ -127,7 +127,7 @@ it('one of several simultaneous uploads of different bytes under one name is acc
 })
 
 it.each([
-  // The publications that named it keep its bytes, so no deletion removes them.
+  // Publications that named it keep its bytes, so no deletion removes them.
   ['published', undefined],
   ['held', 'hold'],
 ] as const)(
@@ -213,7 +213,7 @@ it('the other replica leads after the leader is killed, and finishes its work', 
   expect([await isLeader(at(LEADER)), await isLeader(at(OTHER))]).toEqual([true, false])
   expect((await at(OTHER).call('POST', '/distributions/init')).body.code).toBe('passive_replica')
 
-  // A leader that dies with an upload settled but not published, and with one just received.
+  // A leader dies with an upload that is settled but not published, and with one that was just received.
   await at(LEADER).stop()
   await waitFor('the other to lead', () => isLeader(at(OTHER)))
   services[LEADER] = await startService({ ...installation, env: { GATEHOUSE_DIE_AT: 'settled' } })
@@ -262,7 +262,7 @@ it('records restored by sync-index on one replica are offered by the other', asy
   expect((await upload(at(OTHER), await buildDeb({ name: 'warm', version: '1.0' }))).status).toBe(201)
   const { postgres } = installations
   const database = new URL(installation.databaseUrl).pathname.slice(1)
-  // As after restoring an older dump: the record is missing, its manifest and bytes are present.
+  // As after the restore of an older dump: the record is missing, its manifest and bytes exist.
   await postgres?.query(
     database,
     `with gone as (delete from packages where name = 'beta' and distribution = 'jammy' returning id, sha256),
@@ -294,7 +294,7 @@ it('a task of a replica that is killed is finished by the other, and followed th
     database,
     `truncate packages, blobs, offers, offer_entries, offer_entry_pieces, publications, package_counts, finding_counts, artifacts cascade`,
   )
-  // The replica that is asked begins the task; the other one looks for tasks every three seconds.
+  // The replica that gets the request starts the task; the other one looks for tasks every three seconds.
   await at(LEADER)
     .call('POST', '/artifacts/admin/sync-index')
     .catch(() => null)

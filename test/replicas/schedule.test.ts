@@ -1,4 +1,4 @@
-// Two services and one schedule: each due time is worked on once, and what a killed leader had begun is finished by the other.
+// Two services and one schedule: each due time is handled once, and the other service finishes what a killed leader began.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -31,7 +31,7 @@ const tasksOf = async (service: Service, kind: string): Promise<any[]> =>
 
 it('a job runs once at its time, whichever replica leads and although the leader is killed afterwards', async () => {
   const [first, second] = [await start(), await start()]
-  // Were it over before the settings are stored, it would be due all the same: it is after the start of the leader.
+  // Even if it passes before the settings are stored, it is due, because it is after the start of the leader.
   const due = new Date(Math.ceil(Date.now() / 60_000) * 60_000)
   const backup = { enabled: true, hour: due.getUTCHours(), minute: due.getUTCMinutes(), timezone: 'UTC' }
   expect((await second.call('PATCH', '/settings/', { backup })).status).toBe(200)
@@ -44,7 +44,7 @@ it('a job runs once at its time, whichever replica leads and although the leader
   const third = await start()
   await second.kill()
   await waitFor('the third to lead', () => isLeader(third))
-  // It has read what was due when it answers with its jobs.
+  // When it answers with its jobs, it has already read the due times.
   const { body } = await third.call('GET', '/health')
   const { next_run } = body.checks.non_critical.scheduler.jobs.find(({ id }: { id: string }) => id === 'backup')
   expect(new Date(next_run).getTime()).toBe(due.getTime() + 86_400_000)
@@ -61,7 +61,7 @@ it('a match against new advisories that its replica dies in is finished by the o
   const directory = join(installation.directory, 'osv')
   await mkdir(directory)
   const env = { SVC_OSV_DIR: directory }
-  // It dies when it has saved how far it is.
+  // It dies when it has saved its cursor.
   const first = await start({ ...env, GATEHOUSE_DIE_AT: 'task-saved:2' })
   const second = await start(env)
   expect([await isLeader(first), await isLeader(second)]).toEqual([true, false])
@@ -74,7 +74,7 @@ it('a match against new advisories that its replica dies in is finished by the o
   })
   expect(tasks.at(-1)).toMatchObject({ state: 'done', attempts: 2, result: { failed: 0, changed: 3 } })
 
-  // A person's rescan has nothing to take over: it is asked again, of the other.
+  // Nothing takes over a person's rescan: it is requested again, from the other service.
   const rescanned = await second.call('POST', '/security/packages/shared/1.0/rescan')
   const found = rescanned.body.records.map(({ distribution, cve_count }: any) => [distribution, cve_count])
   expect(found.sort()).toEqual([

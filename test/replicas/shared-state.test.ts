@@ -1,4 +1,4 @@
-// Two services that share PostgreSQL, a directory and Redis: what they share, while Redis answers and while it does not.
+// Two services that share PostgreSQL, a directory and Redis: their shared state, with and without Redis.
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createInstallations, type Installation, type Installations } from '../crash/installations.ts'
@@ -62,7 +62,7 @@ async function bothReport(backend: 'redis' | 'local'): Promise<void> {
     })
 }
 
-/** Requests of one client to both replicas in turn, at the same time. @returns the number that was not refused by the limit */
+/** Requests of one client to both replicas in turn, at the same time. @returns the number that the limit admitted */
 async function admitted(requests: number, client: string): Promise<number> {
   const body = { token: 'x'.repeat(40), new_password: 'Another-pass-1' }
   const replies = await Promise.all(
@@ -79,7 +79,7 @@ async function admitted(requests: number, client: string): Promise<number> {
 }
 
 it('a limit is one budget of both replicas', async () => {
-  // On a machine that stalls, Redis answers too late or the minute passes: another client tries again.
+  // On a machine that stalls, Redis answers too late or the minute passes: then another client tries again.
   let count = 0
   for (let n = 1; n <= 5 && count !== 10 * FACTOR; n++) count = await admitted(50, `192.0.2.${n}`)
   expect(count).toBe(10 * FACTOR)
@@ -112,7 +112,7 @@ async function uploaded(service: Service, name: string): Promise<void> {
   expect(reply.status).toBe(201)
 }
 
-/** A stream of the dashboard that has begun, and the names of the packages that it told of. */
+/** A stream of the dashboard that has begun, and the names of the packages in its events. */
 async function watch(service: Service, headers: Record<string, string> = {}) {
   const of = await stream(service, '/dashboard/events', headers)
   await expect.poll(() => of.events('snapshot').length).toBe(1)
@@ -147,7 +147,7 @@ it('each replica streams the log of the other, and a client continues at either'
   const requests = ({ events }: { events(name: string): Record<string, unknown>[] }) =>
     events('log').map(({ request_id: id }) => id)
   const there = await stream(other, '/logs/stream?q=followed-')
-  // The first lines may come before the stream begins to listen.
+  // The first lines may be written before the stream begins to listen.
   for (let n = 0; requests(there).length === 0; n++) {
     await logged(leader, `followed-${n}`)
     await expect.poll(async () => (await other.call('GET', `/logs?q=followed-${n}`)).body.total as number).toBe(1)
@@ -197,7 +197,7 @@ it('when the leader is killed in the middle of long work of several kinds, the o
   const silent = await startAptUpstream()
   await silent.offer([{ name: 'silent' }])
   const quiet = await addSource(first, silent, 'silent')
-  // Nothing is answered any more until the leader is dead.
+  // Nothing is answered until the leader is dead.
   let alive = true
   upstream.intercept = () => alive
   await silent.offer([{ name: 'silent', version: '2.0-1' }])
@@ -230,7 +230,7 @@ it('when the leader is killed in the middle of long work of several kinds, the o
   )
   const ended = await tasks()
   expect(ended.filter(({ state }) => state !== 'done')).toEqual([])
-  // Each of them ran on either replica; those of the dead one were taken over.
+  // Each of them ran on one of the replicas; those of the dead one were taken over.
   expect(ended.filter(({ attempts }) => attempts === 2).map(({ kind }) => kind as string)).not.toEqual([])
   await Promise.all(asked)
   for (const codename of ['jammy', 'noble']) {

@@ -7,7 +7,7 @@ export interface SampleApk {
   name?: string
   version?: string
   arch?: string
-  /** more or replaced lines of `.PKGINFO`; null omits one, a list repeats the key */
+  /** additional or replaced lines of `.PKGINFO`; null omits a line, a list repeats the key */
   info?: Record<string, string | readonly string[] | null>
   /** path to content; default one small file named after the package */
   files?: Record<string, string | Uint8Array>

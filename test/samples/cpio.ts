@@ -36,7 +36,7 @@ export function cpioEntry(entry: SampleCpioEntry, index = 0): Buffer {
   return Buffer.concat([pad(Buffer.concat([Buffer.from(header), name])), pad(content)])
 }
 
-/** An entry as rpm writes it for large packages: only the index into the header's file list. */
+/** An entry in rpm's form for large packages: only the index into the header's file list. */
 export function strippedCpioEntry(fileIndex: number, content: Uint8Array | string): Buffer {
   const header = Buffer.from(`07070X${fileIndex.toString(16).padStart(8, '0')}`)
   return Buffer.concat([pad(header), pad(Buffer.from(content))])
@@ -48,7 +48,7 @@ function pad(bytes: Buffer): Buffer {
 
 export type OldCpioForm = 'odc' | 'little' | 'big'
 
-/** The forms before newc: octal digits, or 16-bit words in one of two byte orders. */
+/** The formats before newc: octal digits, or 16-bit words in one of two byte orders. */
 export function buildOldCpio(form: OldCpioForm, entries: readonly SampleCpioEntry[]): Buffer {
   return Buffer.concat([...entries, { name: 'TRAILER!!!', mode: 0 }].map((entry) => oldCpioEntry(form, entry)))
 }

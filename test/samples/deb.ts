@@ -7,7 +7,7 @@ export interface SampleDeb {
   name?: string
   version?: string
   arch?: string
-  /** more or replaced control fields; null omits one */
+  /** additional or replaced control fields; null omits a field */
   fields?: Record<string, string | null>
   /** path to content; default one small file named after the package */
   files?: Record<string, string | Uint8Array>

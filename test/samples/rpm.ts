@@ -29,18 +29,18 @@ export interface SampleRpm extends SampleDependencies {
   arch?: string
   files?: SampleRpmFile[]
   changelogs?: { time: number; author: string; text: string }[]
-  /** more or replaced tags of the main header; null omits one */
+  /** additional or replaced tags of the main header; null omits a tag */
   tags?: SampleTags
   /** the same for the signature header */
   signatureTags?: SampleTags
   compression?: SampleCompression
-  /** entries of the payload carry only the index of their file, as in packages above 4 GB */
+  /** entries of the payload contain only the index of their file, as in packages above 4 GB */
   stripped?: boolean
   /** a compressed payload other than the one made of `files` */
   payload?: Uint8Array
   /** names the compression of a given `payload` */
   compressor?: string
-  /** as rpm 6 builds packages unless told otherwise: wide sizes, no MD5 and SHA-1 */
+  /** in the default form of rpm 6: wide sizes, no MD5 and SHA-1 */
   v6?: boolean
 }
 
@@ -101,7 +101,7 @@ export async function buildRpm(sample: SampleRpm = {}): Promise<Buffer> {
 
 const int64 = (...values: number[]): SampleTag => ({ type: 'int64', values })
 
-/** What differs from the main header of format 4 (https://rpm.org/docs/6.0.x/manual/format_v6.html). */
+/** The differences to the main header of format 4 (https://rpm.org/docs/6.0.x/manual/format_v6.html). */
 function v6Tags(files: readonly SampleRpmFile[], payload: Uint8Array, archive: Uint8Array): SampleTags {
   return {
     ...{ 1009: null, 1028: null },

@@ -41,7 +41,7 @@ export function buildZip(entries: readonly SampleZipEntry[]): Buffer {
   return Buffer.concat([...parts, index, Buffer.from('PK\x05\x06'), end])
 }
 
-/** A jar as Maven makes it. */
+/** A jar in Maven's form. */
 export function buildJar(
   group: string,
   artifact: string,

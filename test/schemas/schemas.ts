@@ -1,6 +1,6 @@
 // Validates documents. For CycloneDX and SARIF it uses the official schemas in two npm packages. No package contains those
-// of SPDX and OpenVEX: schemas written from their specifications check the parts used here, and the official ones are used
-// too when SPDX_SCHEMA and OPENVEX_SCHEMA name their files.
+// of SPDX and OpenVEX: schemas written from their specifications check the used parts, and the official ones are also
+// used when SPDX_SCHEMA and OPENVEX_SCHEMA name their files.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -37,7 +37,7 @@ function cyclonedxSchemas(): [schema: object, others: Record<string, object>] {
 }
 
 function sarifSchema(): object {
-  // The only part of draft 4 that later drafts read differently is the name of the schema's own id.
+  // Draft 4 differs from later drafts only in the name of the schema's own id.
   const {
     id: _id,
     $schema: _draft,

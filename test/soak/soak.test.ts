@@ -1,6 +1,6 @@
-// Publishes and deletes packages of all three formats without a pause while real apt clients, and strict readers in place
+// Publishes and deletes packages of all three formats without a pause while real apt clients, and strict readers instead
 // of dnf and apk, read the repositories: no update fails, no byte is wrong, nothing is lost. It takes about a minute; the
-// long form makes a given number of operations:
+// long form runs a given number of operations:
 //   SOAK_OPERATIONS=500 npx vitest run --config vitest.suites.config.ts test/soak
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -139,7 +139,7 @@ async function readAlong(root: AptRoot, isOver: () => boolean): Promise<void> {
   } while (!isOver())
 }
 
-/** Stands in for the client: every index is complete and lists the packages published before it was read. */
+/** Replaces a real client: checks that every index is complete and lists the packages published before it was read. */
 async function watchIndex(format: 'rpm' | 'apk', isOver: () => boolean): Promise<void> {
   const seen = new Set<string>()
   let newest = 0

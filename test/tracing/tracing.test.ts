@@ -1,4 +1,4 @@
-// Traces of the real service, read by a collector on loopback that decodes what it is sent.
+// Traces of the real service, decoded by a collector on loopback.
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -207,7 +207,7 @@ it('the standard variables choose the traces, the form and the name; what is lef
   expect(collector.spans[0]?.resource).toMatchObject({ 'service.name': 'the-gate' })
 })
 
-/** Writes the names of all CommonJS modules that the process has loaded when it ends, which those of OpenTelemetry are. */
+/** At its end, writes the names of all CommonJS modules that the process has loaded, such as those of OpenTelemetry. */
 const TELLING = `import { createRequire } from 'node:module'; import { writeFileSync } from 'node:fs';
 process.on('exit', () => { if (process.env.LOADED) writeFileSync(process.env.LOADED, Object.keys(createRequire('/').cache).join('\\n')) })`
 
@@ -221,7 +221,7 @@ async function startTelling(env: Record<string, string>) {
       const reply = await service.upload(await buildDeb({ name }), 'a.deb', { distribution: 'jammy' })
       expect(reply.status).toBe(201)
     },
-    /** @returns the modules of OpenTelemetry that were loaded; prom-client brings the interface of them */
+    /** @returns the loaded modules of OpenTelemetry; prom-client brings its interface */
     async stopped(): Promise<string[]> {
       expect(await service.stop()).toBe(0)
       const modules = (await readFile(LOADED, 'utf8')).split('\n')

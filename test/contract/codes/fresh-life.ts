@@ -18,7 +18,7 @@ function open(port: number): { socket: Socket; text(): string; closed: Promise<u
   return { socket, text: () => text, closed: new Promise((resolve) => socket.once('close', resolve)) }
 }
 
-/** Each test continues where the previous one ended. @param provoked collects the codes that were answered */
+/** Each test continues where the previous one ended. @param provoked collects the codes of all answers */
 export function freshLife(provoked: Set<string>): void {
   let gate: Gate
   let port: number

@@ -1,4 +1,4 @@
-// One decision about several packages: what a dry run tells, what fails and what is published then.
+// One decision about several packages: the preview of a dry run, failures, and what is published afterwards.
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -145,7 +145,7 @@ export function bulkContract(gate: Gate): void {
       '/security/review-queue?q=bulk-swap',
     )
     expect(queue.body.items).toMatchObject([{ name: 'bulk-swap', sha256: now }])
-    // Digests are compared as numbers; without one the decision is about what is there.
+    // Digests are compared without regard to case; without a digest the decision is about the current file.
     expect((await one(now.toUpperCase())).status).toBe(200)
     expect(await status('bulk-swap')).toBe('published')
   })

@@ -1,4 +1,4 @@
-// One distribution and one version in detail: set-up, publications, files, dependants; a migration before it happens.
+// One distribution and one version in detail: set-up, publications, files, dependants; the preview of a migration.
 import { expect, test } from 'vitest'
 import type { Gate } from '../harness.ts'
 

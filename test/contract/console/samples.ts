@@ -1,5 +1,5 @@
-// What the tests of the console's endpoints find: packages under review and published ones, uploaded through the gate, with the
-// findings that a scanner of these names reports.
+// The data for tests of the console's endpoints: packages under review and published ones, uploaded through the gate, with the
+// findings that a scanner reports for their names.
 import { expect } from 'vitest'
 import type { CveScanner } from '../../../src/gate/engines/scanner.ts'
 import { buildDeb, type SampleDeb } from '../../samples/deb.ts'
@@ -32,7 +32,7 @@ const FINDINGS: Record<string, Finding[]> = {
   'elsewhere 1.0-1': [unfixed('Medium')],
 }
 
-/** Finds what the name and version of a package say; names that begin with `bulk-` have one finding of High. */
+/** Reports findings by the name and version of a package; names that begin with `bulk-` have one finding of High. */
 export const cveScanner: CveScanner = {
   name: 'fake',
   async scan({ facts: { name, version } }) {
@@ -60,7 +60,7 @@ export async function approve(gate: Gate, name: string, version: string): Promis
   expect(status, text).toBe(200)
 }
 
-/** Every finding is for people to decide. jammy and noble then have a queue of four. */
+/** Every finding needs a decision by people. jammy and noble then have a queue of four. */
 export async function fill(gate: Gate): Promise<void> {
   const policy = { critical: 'review', high: 'review', medium: 'review', low: 'review' }
   expect((await gate.call('PATCH', '/settings/', { body: { cve_policy: policy } })).status).toBe(200)

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { buildDeb } from '../../samples/deb.ts'
 import type { Gate } from '../harness.ts'
 
-/** The decisions, section 4. */
+/** See the decisions, section 4. */
 const HEAD = ['name', 'version', 'arch', 'distribution', 'status', 'cve_status', 'served', 'imported_at', 'imported_by']
 const RECORD = [
   ...HEAD,

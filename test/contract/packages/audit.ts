@@ -88,7 +88,7 @@ export function auditContract(gate: Gate): void {
       logs(`from=${encodeURIComponent(cut)}`),
     ])
     expect(older.total + newer.total).toBeGreaterThan(total)
-    // Copied from an entry without escaping; then without an offset, which means UTC.
+    // First a time copied from an entry without escaping; then one without an offset, which means UTC.
     expect((await logs(`from=${cut}`)).total).toBe(newer.total)
     expect((await logs(`from=${cut.slice(0, -6)}`)).total).toBe(newer.total)
     for (const query of [

@@ -8,7 +8,7 @@ import { buildTar } from '../../samples/tar.ts'
 import type { Gate } from '../harness.ts'
 import { lastAudited, published, staged } from './seen.ts'
 
-/** The decisions, section 6. */
+/** See the decisions, section 6. */
 const BODY_KEYS = [
   'status',
   'package',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { buildDeb } from '../../samples/deb.ts'
 import type { Gate } from '../harness.ts'
 
-/** The specification, "Health", and the decisions, section 17. */
+/** See the specification, "Health", and the decisions, section 17. */
 const PROBES = {
   critical: {
     manifests: ['path', 'free_gb', 'total_gb', 'used_pct'],

@@ -1,4 +1,4 @@
-// What each declared route does with wrong input. A new route is covered as soon as it is declared.
+// Wrong input for each declared route. A new route is covered as soon as it is declared.
 import { afterAll, expect, test } from 'vitest'
 import { startGate } from '../harness.ts'
 import { inputContract } from './input.ts'

@@ -1,4 +1,4 @@
-// Repositories of random packages, as each format states them: alternatives, versions, conflicts, provides.
+// Repositories of random packages, in the terms of each format: alternatives, versions, conflicts, provides.
 
 export interface RandomRelation {
   name: string
@@ -9,7 +9,7 @@ export interface RandomRelation {
 export interface RandomPackage {
   name: string
   version: string
-  /** any of each list */
+  /** one of each list is needed */
   needs: RandomRelation[][]
   excludes: RandomRelation[]
   provides: { name: string; version?: string }[]
@@ -27,8 +27,8 @@ function seeded(seed: number): (below: number) => number {
 const OPERATORS = ['<', '<=', '=', '>=', '>'] as const
 
 /**
- * Names refer mostly to names near them, so that chains are long and cross. About a third cannot be installed.
- * @param names each has one to three versions
+ * Names usually refer to nearby names, so that chains are long and cross each other. About a third cannot be installed.
+ * @param names number of names; each has one to three versions
  */
 export function generate(seed: number, names: number): RandomPackage[] {
   const random = seeded(seed)

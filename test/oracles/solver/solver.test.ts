@@ -1,4 +1,4 @@
-// What can be installed, compared with solvers of others: dose-debcheck decides the same question for deb, libsolv
+// Installability compared with solvers of others: dose-debcheck decides the same question for deb, libsolv
 // for rpm, both exactly; apt and apko search less.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash, generateKeyPairSync } from 'node:crypto'
@@ -96,14 +96,14 @@ describe('deb', () => {
     writeFileSync(path, text)
     const { impossible, total } = ours(text)
     expect(impossible).toEqual(dose(path))
-    // The comparison means something only where both answers are frequent.
+    // The comparison is only meaningful if both answers are frequent.
     expect(impossible.length).toBeGreaterThan(total / 20)
     expect(impossible.length).toBeLessThan(total * 0.9)
   })
   /**
-   * apt takes the newest version of each name and mostly the first alternative, and goes back on neither. Where it finds
-   * nothing, the same apt confirms the installation that was found here, told all of it. It never finds one that is said
-   * not to exist.
+   * apt takes the newest version of each name and usually the first alternative, and never goes back. Where it finds
+   * nothing, the same apt confirms the installation found here when all its packages are named. It never finds an
+   * installation that does not exist according to this search.
    */
   test('differs from apt only where apt does not search', async () => {
     const text = generate(11, 160).map(debStanza).join('\n')
@@ -145,7 +145,7 @@ describe('deb', () => {
       }
       await Promise.all([ask(), ask(), ask()])
       expect(Object.keys(differing)).toEqual(['apt takes no older version of what is needed'])
-      // Both solvers find most of what exists, and neither much of what does not.
+      // Both solvers find most existing installations, and a good part of the packages has none.
       expect(Object.values(differing).flat().length).toBeLessThan(all.length / 4)
       expect(impossible.length).toBeGreaterThan(all.length / 20)
     } finally {
@@ -167,7 +167,7 @@ describe('deb', () => {
   })
 })
 
-/** apt with an empty dpkg database over a directory with an index: what would it install? */
+/** apt with an empty dpkg database, reading a directory with an index: shows what it would install. */
 async function aptWith(repository: string) {
   const root = await createAptRoot({ url: `file:${repository}`, suite: './', key: '' })
   writeFileSync(
@@ -191,7 +191,7 @@ function rpmEntry({ name, op, version }: RandomRelation): string {
   return `<rpm:entry name="${escaped(name)}"${bound}/>`
 }
 
-/** Relations with alternatives are boolean dependencies, and some of the others become one of each kind. */
+/** Relations with alternatives become boolean dependencies, and some of the others become one of each kind. */
 function rpmNeed(any: readonly RandomRelation[], at: number): RandomRelation {
   const text = ({ name, op, version }: RandomRelation) => (op ? `${name} ${op} ${version}` : name)
   const [a, b, c] = any.map(text)
@@ -268,8 +268,8 @@ describe('rpm', () => {
 })
 
 /**
- * The fields of .PKGINFO that an index record states too. apk has no alternatives: the first one counts. A package that
- * provides a name twice conflicts with itself in apko alone, so none does.
+ * The fields of .PKGINFO that an index record also has. apk has no alternatives, so the first one counts. Only in apko does a
+ * package that provides a name twice conflict with itself, so no package does.
  */
 function apkRelations({ needs, excludes, provides }: RandomPackage): { depend: string[]; provides: string[] } {
   const text = ({ name, op, version }: RandomRelation) => (op ? `${name}${op}${version}-r0` : name)
@@ -346,14 +346,14 @@ describe('apk', () => {
       const installation = result.installationOf(index)
       if (!installation || !canInstall(installation.map(pinned))) unconfirmed.push(pinned(index))
     }
-    // apko takes the best provider of each name and does not go back on it, so it misses installations. Told all of one that
-    // this search found, it agrees. It never finds one that this search says does not exist.
+    // apko takes the best provider of each name and never goes back, so it misses installations. Given all packages of one that
+    // this search found, it agrees. It never finds an installation that does not exist according to this search.
     expect(unconfirmed).toEqual([])
     expect(disagreed.length).toBeLessThan(all.length / 5)
   })
 })
 
-/** The largest index of packages that apt of this machine has downloaded. */
+/** The largest package index that this machine's apt has downloaded. */
 function debianIndex(): string {
   const paths = execFileSync('apt-get', ['indextargets', '--format', '$(FILENAME)', 'Created-By: Packages'], {
     encoding: 'utf8',
