@@ -50,11 +50,11 @@ What the file says is stored with the distribution, and a change is published at
 repository asks before it accepts another \`origin\`, \`label\`, \`suite\` or priority (apt-secure(8)): \`apt-get update\` fails
 until somebody runs it once with \`--allow-releaseinfo-change\`. So take them over from the old repository
 ([moving.md](moving.md)), and change them rarely. An alias may move to another distribution: \`"suite": "stable",
-"aliases": ["stable"]\` goes from one release to the next, in one start. It must be no codename, also not one that is no longer
-declared.
+"aliases": ["stable"]\` goes from one release to the next, in one start. It must not be a codename, nor one that was
+declared before.
 
-All faults of the variables and the file are reported together and stop the start. So does a change of the
-format of a distribution that has packages, and the loss of an architecture that it has packages for.
+All faults of the variables and the file are reported together and stop the start. A distribution with packages cannot change its
+format, nor lose an architecture that it has packages for: the start stops with that fault too.
 
 ## Presets
 `
