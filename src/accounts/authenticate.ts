@@ -10,7 +10,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import type { Sessions } from './sessions.ts'
 import { mustEnrol } from './must-enrol.ts'
-import { requireStanding, STANDING_COLUMNS, type Standing } from './standing.ts'
+import { requireStanding, STANDING_COLUMNS, type DirectoryStanding } from './standing.ts'
 import { API_TOKEN, tokenHash } from './tokens.ts'
 
 /** Longer than any JWT this service issues. */
@@ -77,7 +77,7 @@ export function createAuthenticate(deps: {
         owner_id: number | null
         owner_role: Role | null
         scopes: Scopes | null
-      } & Standing
+      } & DirectoryStanding
     >`
       with found as (
         select t.id, t.name, t.role, t.scopes, t.publisher, u.id as owner_id, u.role as owner_role,

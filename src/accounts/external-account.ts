@@ -18,7 +18,7 @@ export interface ExternalAccount {
 }
 
 /** Why there is no account, for the audit log. */
-export interface Refusal {
+export interface SignInRefusal {
   refused: string
   /** an account of another kind has the name; it is never taken over */
   conflict?: boolean
@@ -34,7 +34,7 @@ export async function adoptAccount(
   now: Date,
   note: Note,
   { isLogin = true }: { isLogin?: boolean } = {},
-): Promise<UserRow | Refusal> {
+): Promise<UserRow | SignInRefusal> {
   const key = usernameKey(account.username)
   if (key === '') return { refused: 'the name is no user name here' }
   const { source, externalId } = account
@@ -90,7 +90,7 @@ export async function adoptAccount(
 const confirmed = (source: ExternalAccount['source'], now: Date) =>
   source === 'ldap' ? { directory_checked_at: now, directory_gone_at: null } : {}
 
-async function create(tx: Db, account: ExternalAccount, now: Date, note: Note): Promise<UserRow | Refusal> {
+async function create(tx: Db, account: ExternalAccount, now: Date, note: Note): Promise<UserRow | SignInRefusal> {
   const { source, username, role } = account
   if (!account.mayCreate) return { refused: 'no account, and none is created at logins' }
   const created = await tx

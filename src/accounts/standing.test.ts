@@ -4,16 +4,16 @@ import { createTestDatabase } from '../../test/database.ts'
 import { HOUR_MS } from '../domain/durations.ts'
 import type { Database } from '../store/db.ts'
 import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, ROOT, type Accounts } from './fixture.ts'
-import { requireStanding, type Standing } from './standing.ts'
+import { requireStanding, type DirectoryStanding } from './standing.ts'
 
 const NOW = new Date('2026-03-01T12:00:00Z')
 const ago = (hours: number) => new Date(NOW.getTime() - hours * HOUR_MS)
-const account = (more: Partial<Standing>): Standing => ({
+const account = (more: Partial<DirectoryStanding>): DirectoryStanding => ({
   ...{ auth_source: 'ldap', directory_checked_at: null, directory_gone_at: null, last_login: null },
   ...{ created_at: ago(100_000), ...more },
 })
 
-test.each<[string, Partial<Standing>, boolean]>([
+test.each<[string, Partial<DirectoryStanding>, boolean]>([
   ['of this service', { auth_source: 'local' }, true],
   ['of this service, that a directory once had', { auth_source: 'local', directory_gone_at: ago(1) }, true],
   ['that the directory had an hour ago', { directory_checked_at: ago(1) }, true],

@@ -5,7 +5,7 @@ import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { UserRow } from './user.ts'
 
-export type Standing = Pick<
+export type DirectoryStanding = Pick<
   UserRow,
   'auth_source' | 'directory_checked_at' | 'directory_gone_at' | 'last_login' | 'created_at'
 >
@@ -20,7 +20,11 @@ export const STANDING_COLUMNS = [
 ] as const
 
 /** @throws Problem `unauthorized` with what the holder of a valid credential can do */
-export function requireStanding(user: Standing, { ldap, oidc }: Pick<Settings, 'ldap' | 'oidc'>, now: Date): void {
+export function requireStanding(
+  user: DirectoryStanding,
+  { ldap, oidc }: Pick<Settings, 'ldap' | 'oidc'>,
+  now: Date,
+): void {
   if (user.auth_source === 'local') return
   const since = (...times: (Date | null)[]) => now.getTime() - Math.max(...times.map((at) => at?.getTime() ?? 0))
   if (user.auth_source === 'oidc') {

@@ -6,7 +6,7 @@ import {
   POOL_PROPERTIES,
   VARIABLES,
   type Env,
-  type Known,
+  type BaseValues,
   type ListenerEnv,
   type PoolEnv,
   type Variable,
@@ -85,7 +85,7 @@ function parse(source: Source, variables: readonly [property: string, variable: 
   for (const [property, variable] of variables) {
     const text = textOf(source, variable)
     // Defaults depend only on variables declared earlier; a test checks the order in `variables.ts`.
-    values[property] = variable.fallback(values as unknown as Known)
+    values[property] = variable.fallback(values as unknown as BaseValues)
     if (text === undefined) continue
     given.add(variable.name)
     try {

@@ -8,7 +8,7 @@ import { poolUrl } from './pool-url.ts'
 export type RequiredWhen = 'always' | 'in production' | 'in production, enterprise edition'
 
 /** Variables that the defaults of others depend on; they are declared first. */
-export interface Known {
+export interface BaseValues {
   mode: 'development' | 'production'
   jwtSecretKey: string
   reposDir: string
@@ -19,7 +19,7 @@ export interface Variable<T = unknown> {
   name: string
   group: string
   kind: Kind<T>
-  fallback(known: Known): T
+  fallback(known: BaseValues): T
   /** the default for the docs page; empty for none */
   shown: string
   description: string
@@ -38,7 +38,7 @@ interface More<T> {
   inactive?: string
   lenient?: boolean
   /** a default computed from other variables, and its description */
-  from?: [shown: string, make: (known: Known) => T]
+  from?: [shown: string, make: (known: BaseValues) => T]
 }
 
 function inGroup(group: string) {

@@ -1,14 +1,17 @@
 // Which findings a decision covers, and which ones a person has to be asked about again.
 import { expect, test } from 'vitest'
 import { finding } from '../packages/documents/fixture.ts'
-import { coverOf, isCovered, reasonsToAsk, withAcceptance, type Standing } from './acceptance.ts'
+import { coverOf, isCovered, reasonsToAsk, withAcceptance, type ActiveDecision } from './acceptance.ts'
 
 const high = finding('CVE-1')
 const critical = finding('CVE-1', { severity: 'Critical' })
 const exploited = finding('CVE-1', { in_kev: true })
-const approve = (...findings: (typeof high)[]): Standing => ({ decision: 'approve', covers: findings.map(coverOf) })
+const approve = (...findings: (typeof high)[]): ActiveDecision => ({
+  decision: 'approve',
+  covers: findings.map(coverOf),
+})
 
-test.each<[string, typeof high, Standing[], boolean]>([
+test.each<[string, typeof high, ActiveDecision[], boolean]>([
   ['nobody decided', high, [], false],
   ['an approval names it', high, [approve(high)], true],
   ['an approval names another', high, [approve(finding('CVE-2'))], false],
@@ -24,7 +27,7 @@ test.each<[string, typeof high, Standing[], boolean]>([
   expect(withAcceptance([now], decisions)).toEqual([{ ...now, accepted_by_decision: expected }])
 })
 
-test.each<[string, (typeof high)[], (typeof high)[], Standing[], string[]]>([
+test.each<[string, (typeof high)[], (typeof high)[], ActiveDecision[], string[]]>([
   ['a finding is new', [], [high], [], ['new']],
   ['a new finding is only warned about', [], [finding('CVE-1', { action: 'warn' })], [], []],
   ['a finding is known', [high], [high], [], []],

@@ -18,7 +18,7 @@ export interface CoveredFinding {
 }
 
 /** The part of a decision that says which findings it accepts. */
-export interface Standing {
+export interface ActiveDecision {
   decision: 'approve' | 'reject' | null
   covers: readonly CoveredFinding[]
 }
@@ -37,14 +37,14 @@ function worsened(then: Facts, now: Facts): 'severity_raised' | 'known_exploited
 }
 
 /** Whether a decision in force accepts the finding as it is now. */
-export function isCovered(finding: Facts, standing: readonly Standing[]): boolean {
+export function isCovered(finding: Facts, standing: readonly ActiveDecision[]): boolean {
   return standing.some(
     ({ decision, covers }) =>
       decision === 'approve' && covers.some((cover) => cover.id === finding.id && worsened(cover, finding) === null),
   )
 }
 
-export function withAcceptance(findings: readonly Finding[], standing: readonly Standing[]): Finding[] {
+export function withAcceptance(findings: readonly Finding[], standing: readonly ActiveDecision[]): Finding[] {
   return findings.map((finding) => ({ ...finding, accepted_by_decision: isCovered(finding, standing) }))
 }
 
@@ -55,7 +55,7 @@ export function withAcceptance(findings: readonly Finding[], standing: readonly 
 export function reasonsToAsk(
   before: readonly Finding[],
   after: readonly Finding[],
-  standing: readonly Standing[],
+  standing: readonly ActiveDecision[],
 ): ReviewReason[] {
   const known = new Map<string, Facts>(before.map((finding) => [finding.id, finding]))
   const decided = new Map(

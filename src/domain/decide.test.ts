@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ARRIVING, decide, isUnscanned, verdictOf, type Subject } from './decide.ts'
 import type { Evidence, Found, Seen } from './evidence.ts'
-import type { Standing } from './acceptance.ts'
+import type { ActiveDecision } from './acceptance.ts'
 import type { Finding, Severity } from './finding.ts'
 import type { PipelineKey } from './status.ts'
 
@@ -24,12 +24,12 @@ const found = (id: string, severity: Severity, more: Partial<Found> = {}): Found
 const scan = (...findings: Found[]) => seen('cve_scan', 'scanned', { findings })
 const CLEAN = seen('antivirus', 'clean')
 const HIGH = found('CVE-1', 'High')
-const accepts = (severity: Severity): Standing => ({
+const accepts = (severity: Severity): ActiveDecision => ({
   decision: 'approve',
   covers: [{ id: 'CVE-1', severity, in_kev: false }],
 })
 
-test.each<[string, Seen[], [string, string | null, string | null], Standing[]?]>([
+test.each<[string, Seen[], [string, string | null, string | null], ActiveDecision[]?]>([
   ['nothing was looked at', [], ['published', null, null]],
   ['all is well', [CLEAN, scan(), seen('gpg', 'signed')], ['published', null, 'approved']],
   ['an infection', [seen('antivirus', 'infected')], ['quarantined', null, null]],
@@ -76,7 +76,7 @@ test.each<[string, Seen[], [string, string | null, string | null], Standing[]?]>
   expect(served).toBe(status === 'published')
 })
 
-test.each<[string, Seen[], string, Standing[]?]>([
+test.each<[string, Seen[], string, ActiveDecision[]?]>([
   ['nothing new', [scan()], 'place'],
   ['what its decision accepts', [scan(HIGH)], 'place', [accepts('High')]],
   ['what no decision accepts', [scan(HIGH)], 'arrive_held'],
@@ -96,7 +96,7 @@ const blocked = { pipeline: { cve_scan: 'blocked' } }
 const WHOLE = [CLEAN, seen('gpg', 'signed')]
 const known = [{ ...HIGH, action: 'review' } as Finding]
 
-test.each<[string, Subject, Evidence, string, Standing[]?]>([
+test.each<[string, Subject, Evidence, string, ActiveDecision[]?]>([
   ['published: nothing new', stored('published'), { checks: [scan()] }, 'refresh'],
   ['published: something for review', stored('published'), { checks: [scan(HIGH)] }, 'reopen'],
   ['published: a block counts as a review', stored('published'), { checks: [scan(found('C', 'Critical'))] }, 'reopen'],

@@ -1,6 +1,6 @@
 // Decides from the evidence about a package: its status, whether it is served, and the action of each finding. The only
 // place that does, for every check and every way of arrival (docs/api-decisions.md, sections 6 and 7). Pure.
-import { isCovered, reasonsToAsk, type ReviewReason, type Standing } from './acceptance.ts'
+import { isCovered, reasonsToAsk, type ReviewReason, type ActiveDecision } from './acceptance.ts'
 import type { Evidence, Found, Seen } from './evidence.ts'
 import { countSeverities, vulnerabilities, type Finding, type PolicyAction } from './finding.ts'
 import { actionFor, worstAction, type PolicyActions } from './policy.ts'
@@ -68,7 +68,7 @@ export function decide(
   policy: Policy,
   subject: Subject,
   evidence: Evidence,
-  decisions: readonly Standing[],
+  decisions: readonly ActiveDecision[],
   now: Date,
 ): Decision {
   const verdicts = evidence.checks.map((seen) => verdictOf(policy, seen, subject.status === 'absent'))
@@ -183,15 +183,15 @@ function weigh({ checks }: Evidence, verdicts: readonly Verdict[], findings: rea
   return [...others, { check: 'cve_scan', ...BY_ACTION[action] }]
 }
 
-interface Known {
+interface Weighing {
   subject: Subject
   verdicts: readonly Verdict[]
   weighed: readonly Weighed[]
   reasons: readonly ReviewReason[]
-  decisions: readonly Standing[]
+  decisions: readonly ActiveDecision[]
 }
 
-const EVENTS: Record<RecordState, (known: Known) => StatusEvent> = {
+const EVENTS: Record<RecordState, (known: Weighing) => StatusEvent> = {
   absent({ subject, weighed }) {
     if (weighed.some(({ outcome }) => outcome === 'refuse')) return 'arrive_refused'
     return weighed.some(({ outcome }) => outcome === 'hold')

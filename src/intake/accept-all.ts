@@ -4,7 +4,7 @@ import { createGathering } from '../kernel/gathering.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { IntakeResult, Meta, Source } from '../packages/arrival.ts'
-import type { Subject } from '../packages/new-record.ts'
+import type { AuditSubject } from '../packages/new-record.ts'
 
 /** Files that are received and scanned at the same time: while one group is judged, others are received and read. */
 const IN_GATE = 128
@@ -28,7 +28,7 @@ const GATHER_MS = 1000
 export interface Entered {
   row: PackageRow
   gate: GateResult
-  subject: Subject
+  subject: AuditSubject
 }
 
 /** The end of one of several sources. */

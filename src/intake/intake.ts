@@ -20,7 +20,7 @@ import { answerFor, rejectedAnswer } from './answers.ts'
 import type { Arrival, IntakeResult, Meta, Source } from '../packages/arrival.ts'
 import { createFactsRoom, withoutLists } from './facts-room.ts'
 import { createFindDuplicate, identify, type FormatRegistry } from '../packages/identify.ts'
-import { eventOf, recordOf, type Subject } from '../packages/new-record.ts'
+import { eventOf, recordOf, type AuditSubject } from '../packages/new-record.ts'
 import { requireListed, requireSigned } from '../packages/fit.ts'
 import { createRequireUnreserved } from '../packages/reserved-names.ts'
 import type { PublishRecords } from '../packages/publish-records.ts'
@@ -89,7 +89,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     const path = deps.staging.newPath()
     const reception = createReception(registry, path, settings.validation.max_upload_size_mb * 1024 * 1024)
     const progress: Progress = (event) => source.progress?.(event)
-    let subject: Subject = { codename: null, listing }
+    let subject: AuditSubject = { codename: null, listing }
     let arrived = () => {}
     let leave = () => {}
     try {
@@ -149,7 +149,7 @@ export function createIntake(deps: IntakeDeps): Intake {
    * Audits why a source leaves no record and throws that reason; a failure of the audit log is reported separately.
    * @param subject what is known of the source at that point
    */
-  function refusal(meta: Meta, subject: () => Subject): (error: unknown) => Promise<never> {
+  function refusal(meta: Meta, subject: () => AuditSubject): (error: unknown) => Promise<never> {
     return async (error) => {
       bus.emit('intake', { status: 'error', findings: [] })
       const said = isProblem(error)
@@ -161,7 +161,7 @@ export function createIntake(deps: IntakeDeps): Intake {
   }
 
   /** The same bytes were rejected before: nothing is scanned or stored. */
-  async function refuseAgain(candidate: Candidate, rejected: PackageRow, meta: Meta, subject: Subject) {
+  async function refuseAgain(candidate: Candidate, rejected: PackageRow, meta: Meta, subject: AuditSubject) {
     const event = { result: 'FAILURE' as const, outcome: 'rejected', detail: 'these bytes were rejected before' }
     await audit.record(eventOf(meta, subject, event))
     bus.emit('intake', { status: 'rejected', findings: [] })

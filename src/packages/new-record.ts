@@ -25,7 +25,7 @@ export const namesOf = (row: Pick<PackageRow, 'name' | 'version' | 'distribution
 })
 
 /** What the audit entry states about an arrival. */
-export interface Subject {
+export interface AuditSubject {
   codename: string | null
   staged?: Staged
   candidate?: Candidate
@@ -35,7 +35,7 @@ export interface Subject {
 
 export function eventOf(
   meta: Meta,
-  { codename, staged, candidate, listing }: Subject,
+  { codename, staged, candidate, listing }: AuditSubject,
   said: Pick<AuditEvent, 'result' | 'outcome' | 'detail'>,
 ): AuditEvent {
   return {

@@ -5,7 +5,7 @@ import type { Finding } from '../domain/finding.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Coverage } from '../domain/status.ts'
 import { assess, type Assessed, type Check } from './assess.ts'
-import type { Standing } from '../domain/acceptance.ts'
+import type { ActiveDecision } from '../domain/acceptance.ts'
 
 const now = new Date('2026-03-05T00:00:00Z')
 const before = (more: Partial<Assessed> = {}): Assessed => ({
@@ -48,8 +48,8 @@ const coverage = (files_seen = 1, database_date = '2026-03-04'): Coverage => ({
   bytes: 1,
 })
 const REMATCH: Check = { mechanism: 'rematch' }
-const approved: Standing = { decision: 'approve', covers: [{ id: 'CVE-1', severity: 'High', in_kev: false }] }
-const run = (record: Assessed, findings: Finding[], check = REMATCH, decisions: Standing[] = []) =>
+const approved: ActiveDecision = { decision: 'approve', covers: [{ id: 'CVE-1', severity: 'High', in_kev: false }] }
+const run = (record: Assessed, findings: Finding[], check = REMATCH, decisions: ActiveDecision[] = []) =>
   assess(record, findings, check, { decisions, policy, now })
 
 test.each<[string, Parameters<typeof run>, string]>([

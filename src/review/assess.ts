@@ -1,6 +1,6 @@
 // What a later check means for a record: nothing, a new scan date, or a change. Pure.
 import { isDeepStrictEqual } from 'node:util'
-import type { ReviewReason, Standing } from '../domain/acceptance.ts'
+import type { ReviewReason, ActiveDecision } from '../domain/acceptance.ts'
 import { decide, resultsOf, type Decision, type Policy } from '../domain/decide.ts'
 import type { Found, Seen } from '../domain/evidence.ts'
 import { countSeverities, type Finding } from '../domain/finding.ts'
@@ -64,7 +64,7 @@ export function assess(
   before: Assessed,
   found: readonly Found[],
   check: Check,
-  { decisions, policy, now }: { decisions: readonly Standing[]; policy: Policy; now: Date },
+  { decisions, policy, now }: { decisions: readonly ActiveDecision[]; policy: Policy; now: Date },
 ): Assessment {
   const known = (before.cve_results ?? []) as Finding[]
   const evidence = { checks: check.evidence ?? [], findings: found }

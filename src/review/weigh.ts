@@ -22,16 +22,16 @@ export function inOrderOfUrgency(findings: readonly Finding[]): Finding[] {
     .map(({ finding }) => finding)
 }
 
-export interface Seen {
+export interface Rated {
   id: string
   severity: Severity
 }
 
 /** @returns `gone` the worst first */
 export function difference(
-  before: readonly Seen[],
-  now: readonly Seen[],
-): { added: number; same: number; gone: Seen[] } {
+  before: readonly Rated[],
+  now: readonly Rated[],
+): { added: number; same: number; gone: Rated[] } {
   const had = new Set(before.map(({ id }) => id))
   const has = new Set(now.map(({ id }) => id))
   const same = [...has].filter((id) => had.has(id)).length

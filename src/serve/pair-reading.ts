@@ -30,7 +30,7 @@ export interface Moment {
 }
 
 /** Either the generation of the answer, or how long to wait at most before asking again. */
-export type Step = { readings: Readings; generation: string } | { waitMs: number }
+export type NextReading = { readings: Readings; generation: string } | { waitMs: number }
 
 /** The longest time between two requests of a pair: some 30 ms on loopback, seconds on a busy machine. */
 export const LONGEST_PAUSE_MS = 15_000
@@ -48,9 +48,9 @@ export function isOpen({ indexFirst, signatureFirst, keyAsked }: Readings): bool
  * The second half of a pair comes from the generation of the first. A client that starts after a flip waits until the
  * others with its key have their second half: if it were answered earlier, its next request would look like one of theirs.
  */
-export function step(known: Readings | null, request: PairRequest, { nowMs, live, mayWait }: Moment): Step {
+export function step(known: Readings | null, request: PairRequest, { nowMs, live, mayWait }: Moment): NextReading {
   const readings = known && nowMs - known.atMs <= LONGEST_PAUSE_MS ? known : begin(live, nowMs)
-  const after = (change: Partial<Readings>, generation = readings.generation): Step => ({
+  const after = (change: Partial<Readings>, generation = readings.generation): NextReading => ({
     readings: { ...readings, ...change, atMs: nowMs },
     generation,
   })

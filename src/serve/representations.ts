@@ -37,7 +37,7 @@ interface Loading {
 }
 
 /** The state that a request found. */
-interface Seen {
+interface Observation {
   /** when the known link was replaced */
   at: number
   stats: BigIntStats | null
@@ -74,7 +74,7 @@ export function createRepresentations(
   const choose = (
     file: Located,
     known: CachedFile | null | undefined,
-    { at, stats, observedMs, triesLeft }: Seen,
+    { at, stats, observedMs, triesLeft }: Observation,
   ): Answer | Promise<Answer> => {
     if (!stats) {
       if (known) small.delete(file.path)

@@ -34,7 +34,7 @@ interface Asked {
   waits: number
 }
 
-interface Found {
+interface LiveFile {
   directory: string
   name: string
   /** the generation that is live */
@@ -60,7 +60,7 @@ export function createSignedPairs(reposDir: string, turns: PairTurns, inTime: St
     )
   }
 
-  const placedIn = ({ directory, name, live }: Found, asked: Asked): Located | Promise<Located> => {
+  const placedIn = ({ directory, name, live }: LiveFile, asked: Asked): Located | Promise<Located> => {
     const { file, request, client, waits } = asked
     const settle = (answer: PairAnswer): Located | Promise<Located> => {
       if ('again' in answer) return placed(file, request, client, waits + 1)

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import type { NotCarried } from '../domain/not-carried.ts'
 import { refused, type RepositoryDescription } from '../formats/catalog.ts'
-import type { Place } from './locate.ts'
+import type { Location } from './locate.ts'
 import type { Reading } from './reading.ts'
 import { createRoots } from './roots.ts'
 import { indexesDigest, originOf, scopeOf, type SeenState, type UpstreamDeps, type UpstreamSource } from './source.ts'
@@ -36,7 +36,7 @@ export interface Changed {
 export interface CheckContext {
   source: UpstreamSource
   reading: Reading
-  place: Place
+  place: Location
   deps: UpstreamDeps
 }
 

@@ -4,7 +4,7 @@ import { HttpError, type HttpAnswer, type HttpClient } from '../kernel/http-clie
 import { retryAfterMs } from '../kernel/retry-after.ts'
 import { urlBelow, urlElsewhere } from './paths.ts'
 import { problemOf } from './problems.ts'
-import { Interrupted, type Ask, type Found, type Transport, type Validator } from './transport.ts'
+import { Interrupted, type Ask, type OpenedFile, type Transport, type Validator } from './transport.ts'
 
 /** A transfer may pause for this long. */
 const IDLE_MS = 30_000
@@ -64,7 +64,12 @@ function rangeValidator({ etag, lastModified }: Validator): string | null {
   return etag && !etag.startsWith('W/') ? etag : lastModified
 }
 
-function interpret(path: string, { resume }: Ask, answer: HttpAnswer, host: string): Found | 'missing' | 'unchanged' {
+function interpret(
+  path: string,
+  { resume }: Ask,
+  answer: HttpAnswer,
+  host: string,
+): OpenedFile | 'missing' | 'unchanged' {
   const { status, headers } = answer
   const text = (name: string) => (typeof headers[name] === 'string' ? headers[name] : null)
   if (status === 304) return 'unchanged'

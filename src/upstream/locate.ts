@@ -8,7 +8,7 @@ import { fetchSmall } from './roots.ts'
 import type { UpstreamDeps, UpstreamSource } from './source.ts'
 import type { Transport } from './transport.ts'
 
-export interface Place {
+export interface Location {
   transport: Transport
   /** the metalink's statement about the first file */
   expected: RepositoryRequest['expected']
@@ -16,7 +16,7 @@ export interface Place {
 
 export interface Locator {
   /** Runs the work with the first place; when it fails, with the next mirrors. @throws the error of the first place */
-  tryEach<T>(work: (place: Place) => Promise<T>): Promise<T>
+  tryEach<T>(work: (place: Location) => Promise<T>): Promise<T>
 }
 
 const MOST_MIRRORS = 5
@@ -57,7 +57,7 @@ async function mirrorsOf(
   kind: 'metalink' | 'mirrorlist',
   reading: Reading,
   { http, stagingDirectory, wait }: Pick<UpstreamDeps, 'http' | 'stagingDirectory' | 'wait'>,
-): Promise<Place[]> {
+): Promise<Location[]> {
   const document = await fetchSmall(
     createDocumentTransport(list.href, http),
     kind,

@@ -15,7 +15,7 @@ export interface Ask {
   resume?: { at: number; validator: Validator }
 }
 
-export interface Found {
+export interface OpenedFile {
   /** offset of the first byte of `body` */
   startsAt: number
   validator: Validator
@@ -28,7 +28,7 @@ export interface Transport {
   /**
    * @throws Problem, or `Interrupted` for a failure that another try may not have
    */
-  open(path: string, ask: Ask): Promise<Found | 'missing' | 'unchanged'>
+  open(path: string, ask: Ask): Promise<OpenedFile | 'missing' | 'unchanged'>
   /** How packages outside the repository are reached (`isElsewhere`); absent where nothing may be read there. */
   readonly elsewhere?: {
     /** base address of their paths */

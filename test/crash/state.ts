@@ -10,7 +10,7 @@ import { createCleaner } from '../../src/publish/tree/cleaner.ts'
 import { treeOf } from '../../src/publish/tree/generation.ts'
 import { readAuditKey } from '../../src/publish/signing/audit-keys.ts'
 import { verifyDirectory } from '../../src/audit/verify.ts'
-import type { FileId, Place } from '../../src/store/files/pool.ts'
+import type { FileId, Area } from '../../src/store/files/pool.ts'
 import { openDatabase, type Db } from '../../src/store/db.ts'
 import { createManifests } from '../../src/packages/records/manifests.ts'
 import type { PackageRow } from '../../src/store/tables.ts'
@@ -256,7 +256,7 @@ async function examineFiles(
     .innerJoin('blobs', 'blobs.sha256', 'offers.sha256')
     .select(['blobs.sha256', 'blobs.format', 'blobs.filename', 'keeps_bytes'])
     .execute()
-  const needed: Record<Place, Map<string, FileId>> = { pool: new Map(), quarantine: new Map() }
+  const needed: Record<Area, Map<string, FileId>> = { pool: new Map(), quarantine: new Map() }
   for (const row of rows) needed[isRefused(row.status) ? 'quarantine' : 'pool'].set(row.sha256, row)
   for (const file of past) if (file.keeps_bytes) needed.pool.set(file.sha256, file)
   const used = new Set([...rows, ...past].map((row) => row.sha256))

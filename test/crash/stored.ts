@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { poolUrl } from '../../src/config/pool-url.ts'
 import { createObjectPool } from '../../src/store/files/object-pool.ts'
-import { createPool, type FileId, type Place, type Pool } from '../../src/store/files/pool.ts'
+import { createPool, type FileId, type Area, type Pool } from '../../src/store/files/pool.ts'
 import { parseKey, type ObjectStore } from '../../src/store/objects/object-store.ts'
 import { openS3 } from '../../src/store/objects/s3.ts'
 import { createPaths, type Paths } from '../../src/store/paths.ts'
@@ -15,9 +15,9 @@ export interface Stored {
   /** null while packages are on the disk */
   store: ObjectStore | null
   /** names of everything in a place; each contains the digest of its file */
-  names(place: Place): Promise<string[]>
+  names(place: Area): Promise<string[]>
   /** SHA-256 of the bytes; null when the place does not have them */
-  digest(place: Place, file: FileId): Promise<string | null>
+  digest(place: Area, file: FileId): Promise<string | null>
   close(): void
 }
 

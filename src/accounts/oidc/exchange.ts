@@ -47,7 +47,7 @@ export function createExchange(
   const { audit, clock } = deps
 
   /** The publisher whose conditions a verified token meets, or why there is none. */
-  async function accept(text: string): Promise<{ publisher: Publisher; token: IdToken } | Refusal> {
+  async function accept(text: string): Promise<{ publisher: Publisher; token: IdToken } | ExchangeRefusal> {
     const issuer = claimedIssuer(text)
     if (issuer === null) return { why: 'it is no ID token' }
     const publishers = deps.settings().trusted_publishing.publishers.filter((one) => one.issuer === issuer)
@@ -177,7 +177,7 @@ export function createExchange(
   }
 }
 
-interface Refusal {
+interface ExchangeRefusal {
   why: string
   /** set if it is genuine */
   token?: IdToken

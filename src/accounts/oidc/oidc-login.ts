@@ -10,7 +10,7 @@ import { isStorableJson } from '../../domain/storable.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { randomToken, sha256Hex } from '../../kernel/crypto.ts'
 import { change, type ChangeDeps, type Note } from '../change.ts'
-import { adoptAccount, type ExternalAccount, type Refusal } from '../external-account.ts'
+import { adoptAccount, type ExternalAccount, type SignInRefusal } from '../external-account.ts'
 import type { LoginAnswer, SecondStep } from '../second-step.ts'
 import { lacksClaims, mapsRoles, roleOf, textOf, type Claims } from './claims.ts'
 import { requestFailure } from './guarded-fetch.ts'
@@ -131,7 +131,7 @@ export function createOidcLogin(
     }
   }
 
-  async function admit(account: ExternalAccount, origin: Origin): Promise<LoginAnswer | Refusal> {
+  async function admit(account: ExternalAccount, origin: Origin): Promise<LoginAnswer | SignInRefusal> {
     return change(deps, account.username, origin, async (tx, note) => {
       const adopted = await adoptAccount(tx, account, clock.now(), note)
       if ('refused' in adopted) return adopted

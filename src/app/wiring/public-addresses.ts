@@ -10,10 +10,10 @@ import { addressOf, peerOf } from '../../serve/public-address.ts'
 
 export type PublicUrls = Record<ListenerId, string | null>
 
-type Known = Pick<Env, 'publicAptUrl' | 'publicRpmUrl'>
+type UrlVariables = Pick<Env, 'publicAptUrl' | 'publicRpmUrl'>
 
 /** @param set the section `addresses` of the settings, as far as it is valid */
-export function publicUrls({ publicAptUrl, publicRpmUrl }: Known, set: unknown): PublicUrls {
+export function publicUrls({ publicAptUrl, publicRpmUrl }: UrlVariables, set: unknown): PublicUrls {
   const chosen = (key: 'apt_url' | 'rpm_url') => {
     const value = (set as Record<string, unknown> | null | undefined)?.[key]
     if (typeof value !== 'string' || value === '' || isPublicAddress(value) !== null) return null
@@ -23,7 +23,7 @@ export function publicUrls({ publicAptUrl, publicRpmUrl }: Known, set: unknown):
 }
 
 /** The same for a process that only serves files: reads the settings file whenever a client requests a set-up. */
-export function readPublicUrls(known: Known, settingsPath: string): PublicUrls {
+export function readPublicUrls(known: UrlVariables, settingsPath: string): PublicUrls {
   try {
     const stored = JSON.parse(readFileSync(settingsPath, 'utf8')) as { addresses?: unknown } | null
     return publicUrls(known, stored?.addresses)

@@ -48,7 +48,7 @@ const SPAN = 20_000
 /** A receiver that asks for a longer wait is called again after this, because messages about attacks and decisions wait. */
 const LONGEST_WAIT_MS = 15 * 60_000
 
-interface Place {
+interface DeliveryPosition {
   seq: number
   tries: number
   retry_at: Date | null
@@ -60,7 +60,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
   let arrived = 0
   const after = (ms: number) => new Date(clock.now().getTime() + ms)
 
-  async function place(): Promise<Place> {
+  async function place(): Promise<DeliveryPosition> {
     const known = await db.selectFrom('notify_cursor').selectAll().where('id', '=', channel.id).executeTakeFirst()
     if (known) return known
     // Starts at the current head, so earlier entries are not sent.
@@ -75,7 +75,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
   const head = async () => (await db.selectFrom('audit_chain').select('seq').executeTakeFirst())?.seq ?? null
 
   /** @returns false when another process moved the position: two leaders at the same time send a message once */
-  async function move(from: Place, to: Place): Promise<boolean> {
+  async function move(from: DeliveryPosition, to: DeliveryPosition): Promise<boolean> {
     const moved = await db
       .updateTable('notify_cursor')
       .set(to)
@@ -100,9 +100,9 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
       .execute()
 
   /** @returns the place afterwards; null when it stays, because another process moved it or the receiver fails */
-  async function send(due: Due, from: Place): Promise<Place | null> {
+  async function send(due: Due, from: DeliveryPosition): Promise<DeliveryPosition | null> {
     // Reserved before it is sent; if this process dies, the reservation expires.
-    const taken: Place = { ...from, retry_at: after(2 * channel.limitMs) }
+    const taken: DeliveryPosition = { ...from, retry_at: after(2 * channel.limitMs) }
     if (!(await move(from, taken))) return null
     try {
       await trace('notify', { 'gatehouse.channel': channel.name }, () => due.send())
@@ -125,14 +125,18 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
   }
 
   /** Sends the due messages of these entries. @returns as `send` */
-  async function sendEach(rows: readonly AuditRow[], from: Place, goOn: () => boolean): Promise<Place | null> {
+  async function sendEach(
+    rows: readonly AuditRow[],
+    from: DeliveryPosition,
+    goOn: () => boolean,
+  ): Promise<DeliveryPosition | null> {
     let [entries, at] = [rows, from]
     while (entries.length > 0) {
       if (!goOn()) return null
       const due = await channel.next(entries)
       const upTo = due?.upTo ?? (entries.at(-1)?.seq as number)
       const sent = due ? await send(due, at) : at
-      const next: Place = { seq: upTo, tries: 0, retry_at: null }
+      const next: DeliveryPosition = { seq: upTo, tries: 0, retry_at: null }
       if (sent === null || !(await move(sent, next))) return null
       at = next
       entries = entries.filter((entry) => (entry.seq as number) > upTo)
@@ -159,7 +163,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
         if (sent === null) break
         at = sent
         if (entries.length === BATCH || at.seq === upTo) continue
-        const next: Place = { seq: upTo, tries: 0, retry_at: null }
+        const next: DeliveryPosition = { seq: upTo, tries: 0, retry_at: null }
         if (!(await move(at, next))) break
         at = next
       }

@@ -58,30 +58,30 @@ const WATCH_MS = 100
 const MOST_AGE_MS = 600_000
 const SUBJECT = 'reading the package'
 
-interface Place {
+interface Slot {
   reader: ReaderProcess
   startedAt: number
   idleTimer: NodeJS.Timeout | null
 }
 
 interface Waiting {
-  resolve(place: Place): void
+  resolve(place: Slot): void
   reject(error: Error): void
 }
 
 export function createReaderPool(options: PoolOptions): ReaderPool {
   const { replyMs = REPLY_MS, idleMs = IDLE_MS, waitMs = WAIT_MS, residentMb = RESIDENT_MB } = options
   const mostReaders = options.mostReaders ?? Math.min(4, Math.max(2, availableParallelism()))
-  const all = new Set<Place>()
-  const idle: Place[] = []
-  const working = new Set<Place>()
+  const all = new Set<Slot>()
+  const idle: Slot[] = []
+  const working = new Set<Slot>()
   const waiting: Waiting[] = []
   let closed = false
   let watch: NodeJS.Timeout | null = null
 
-  function add(): Place {
+  function add(): Slot {
     const reader = startReader(readerCommand(options), replyMs)
-    const place: Place = { reader, startedAt: performance.now(), idleTimer: null }
+    const place: Slot = { reader, startedAt: performance.now(), idleTimer: null }
     all.add(place)
     void reader.ended.then(() => {
       all.delete(place)
@@ -92,14 +92,14 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
     return place
   }
 
-  function leaveIdle(place: Place): void {
+  function leaveIdle(place: Slot): void {
     if (place.idleTimer) clearTimeout(place.idleTimer)
     place.idleTimer = null
     const at = idle.indexOf(place)
     if (at !== -1) idle.splice(at, 1)
   }
 
-  function begin(place: Place, subject: string): void {
+  function begin(place: Slot, subject: string): void {
     leaveIdle(place)
     place.reader.work(subject)
     working.add(place)
@@ -108,7 +108,7 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
     }, WATCH_MS).unref()
   }
 
-  function giveBack(place: Place): void {
+  function giveBack(place: Slot): void {
     if (!working.delete(place)) return
     if (working.size === 0 && watch) {
       clearInterval(watch)
@@ -131,14 +131,14 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
   }
 
   /** An idle reader, a new one, or the next one that becomes free. */
-  async function find(): Promise<Place> {
+  async function find(): Promise<Slot> {
     for (let place = idle.pop(); place; place = idle.pop()) if (!place.reader.isDead()) return place
     if (all.size < mostReaders) return add()
     return inLine()
   }
 
-  function inLine(): Promise<Place> {
-    return new Promise<Place>((resolve, reject) => {
+  function inLine(): Promise<Slot> {
+    return new Promise<Slot>((resolve, reject) => {
       const one: Waiting = {
         resolve(place) {
           clearTimeout(timer)

@@ -10,7 +10,7 @@ import type { Selected } from './select.ts'
  * bytes under that name, version and architecture. `rejected`: a person rejected these bytes in some distribution.
  * `refused`: the gate refused these bytes before, under the same rules.
  */
-export type Standing = 'missing' | 'present' | 'conflict' | 'rejected' | 'refused'
+export type Presence = 'missing' | 'present' | 'conflict' | 'rejected' | 'refused'
 
 /** The standing of each selected package, in their order. */
 export async function compareWithRecords(
@@ -18,7 +18,7 @@ export async function compareWithRecords(
   target: Offered,
   packages: readonly Selected[],
   refused: ReadonlyMap<string, unknown>,
-): Promise<Standing[]> {
+): Promise<Presence[]> {
   const wanted = packages.map((entry) => ({ entry }))
   const records = await presentRecords(db, target, wanted)
   const rejected = await rejectedDigests(db, packages)

@@ -10,7 +10,7 @@ import { missing, wholeRows } from './missing.ts'
 import type { Mirror } from './mirrors.ts'
 import type { Refusals } from './refusals.ts'
 import type { Selecting } from './select.ts'
-import { COUNTED, cursorOf, doneCount, rangesLeft, type MirrorProgress, type Place } from './progress.ts'
+import { COUNTED, cursorOf, doneCount, rangesLeft, type MirrorProgress, type ResumePosition } from './progress.ts'
 
 /** Results between two saves of the cursor. */
 const SAVE_EVERY = 20
@@ -50,9 +50,9 @@ export async function importMissing(
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), Math.max(0, limits.remainingMs()))
   /** packages whose import has begun and has no result yet, in the order of their names */
-  const underWay = new Map<Wanted, { bytes: number; before: Place }>()
+  const underWay = new Map<Wanted, { bytes: number; before: ResumePosition }>()
   /** where the search for missing packages is */
-  let reached: Place = progress.place
+  let reached: ResumePosition = progress.place
   let begun = doneCount(progress.counts)
   let stopped: StopReason | null = null
   let unsaved = 0

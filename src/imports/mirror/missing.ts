@@ -1,18 +1,18 @@
 // The packages that a mirror lacks, in the order of their names.
 import type { Db } from '../../store/db.ts'
 import type { CatalogRow } from '../../store/tables.ts'
-import { compareWithRecords, type Standing } from './compare.ts'
+import { compareWithRecords, type Presence } from './compare.ts'
 import type { Mirror } from './mirrors.ts'
-import type { Refusal, Refusals } from './refusals.ts'
+import type { MirrorRefusal, Refusals } from './refusals.ts'
 import { inPieces, selected, type NameRange, type Selected, type Selecting } from './select.ts'
 
 /** Complete rows of the catalog that one query reads: some have hundreds of relations. */
 const WHOLE = 20
 
-export interface Found {
+export interface Differences {
   missing: Selected[]
   conflicting: Selected[]
-  refused: { one: Selected; refusal: Refusal }[]
+  refused: { one: Selected; refusal: MirrorRefusal }[]
 }
 
 /** Per piece of a range: missing packages, those whose record has other bytes, and those refused before. */
@@ -22,15 +22,15 @@ export async function* missing(
   range: NameRange,
   refusals: Pick<Refusals, 'among'>,
   more: Pick<Selecting, 'dependencies' | 'onRefused'> = {},
-): AsyncGenerator<Found, void> {
+): AsyncGenerator<Differences, void> {
   for await (const piece of inPieces(selected({ db, sourceId: source.id, selection, target, ...more }, range))) {
     const refused = await refusals.among(piece)
     const standings = await compareWithRecords(db, target, piece, refused)
-    const those = (standing: Standing) => piece.filter((_, index) => standings[index] === standing)
+    const those = (standing: Presence) => piece.filter((_, index) => standings[index] === standing)
     yield {
       missing: those('missing'),
       conflicting: those('conflict'),
-      refused: those('refused').map((one) => ({ one, refusal: refused.get(one.digest) as Refusal })),
+      refused: those('refused').map((one) => ({ one, refusal: refused.get(one.digest) as MirrorRefusal })),
     }
   }
 }

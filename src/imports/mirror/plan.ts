@@ -6,12 +6,12 @@ import type { Settings } from '../../domain/settings.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
 import type { OsvMatcher } from '../../gate/engines/osv/matcher.ts'
 import type { Db } from '../../store/db.ts'
-import { compareWithRecords, type Standing } from './compare.ts'
+import { compareWithRecords, type Presence } from './compare.ts'
 import { GIB } from '../room.ts'
 import { createRefusedCount, leftOut, unmatched, type LeftOut, type Unmatched } from './left-out.ts'
 import type { Mirror } from './mirrors.ts'
 import { previewPolicy, type Preview } from './policy-preview.ts'
-import { createRefusals, type Refusal } from './refusals.ts'
+import { createRefusals, type MirrorRefusal } from './refusals.ts'
 import { reservedPaths } from './reserved.ts'
 import { inPieces, selected, type Selected } from './select.ts'
 import { dependenciesOf, type Dependencies } from './with-dependencies.ts'
@@ -80,7 +80,7 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
   const { source, selection, target } = mirror
   const settings = deps.settings()
   if (!source.last_sync) throw new Problem('index_empty', `${source.name} was never synced`, { source_id: source.id })
-  const counts: Record<Standing, number> = { missing: 0, present: 0, conflict: 0, rejected: 0, refused: 0 }
+  const counts: Record<Presence, number> = { missing: 0, present: 0, conflict: 0, rejected: 0, refused: 0 }
   const plan: MirrorPlan = {
     ...{ source_id: source.id, distribution: target.distribution.codename },
     ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, refused: 0, reserved: 0, missing_bytes: 0 },
@@ -174,7 +174,7 @@ function name<T>(list: T[], more: readonly T[]): void {
   list.push(...more.slice(0, MOST_NAMED - list.length))
 }
 
-const withRefusal = (one: Selected, { code, detail, refused_at: at }: Refusal) => ({
+const withRefusal = (one: Selected, { code, detail, refused_at: at }: MirrorRefusal) => ({
   ...namesOf(one),
   ...{ code, detail, refused_at: isoTime(at) },
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { cursorOf, progressOf, rangesLeft, type Place } from './progress.ts'
+import { cursorOf, progressOf, rangesLeft, type ResumePosition } from './progress.ts'
 
 describe('what is left of a run', () => {
-  test.each<[string, string | null, Place, ReturnType<typeof rangesLeft>]>([
+  test.each<[string, string | null, ResumePosition, ReturnType<typeof rangesLeft>]>([
     ['from the first name', null, { after: null, wrapped: false }, [{ after: null, upTo: null, wrapped: false }]],
     [
       'from the middle, goes round',

@@ -11,7 +11,7 @@ export interface MirrorCounts {
 }
 
 /** Resume position of a run. It visits all names once, starts anywhere and wraps. */
-export interface Place {
+export interface ResumePosition {
   /** every package up to this name is done; null: at the first name */
   after: string | null
   /** whether the run passed the last name and continued at the first one */
@@ -31,7 +31,7 @@ export interface MirrorProgress {
   elapsed_ms: number
   /** the name after which the run began */
   from: string | null
-  place: Place
+  place: ResumePosition
   counts: MirrorCounts
 }
 
@@ -47,7 +47,7 @@ export function progressOf(cursor: unknown): MirrorProgress {
 }
 
 /** The ranges of names that are left of a run. */
-export function rangesLeft({ from, place }: Pick<MirrorProgress, 'from' | 'place'>): (NameRange & Place)[] {
+export function rangesLeft({ from, place }: Pick<MirrorProgress, 'from' | 'place'>): (NameRange & ResumePosition)[] {
   if (place.wrapped) return [{ ...place, upTo: from }]
   const rest = { ...place, upTo: null }
   return from === null ? [rest] : [rest, { after: null, wrapped: true, upTo: from }]

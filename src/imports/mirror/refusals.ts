@@ -15,7 +15,7 @@ const REMEMBERED_DAYS = 30
 /** Refusals that the same bytes would get again. Failures of an upstream or a disk are tried again in each run. */
 const LASTING = new Set(['invalid_package', 'format_mismatch', 'arch_mismatch', 'file_too_large', 'rejected_bytes'])
 
-export interface Refusal {
+export interface MirrorRefusal {
   digest: string
   code: string
   detail: string | null
@@ -24,7 +24,7 @@ export interface Refusal {
 
 export interface Refusals {
   /** The refusals among these packages, by digest: they need not be fetched. */
-  among(packages: readonly Selected[]): Promise<ReadonlyMap<string, Refusal>>
+  among(packages: readonly Selected[]): Promise<ReadonlyMap<string, MirrorRefusal>>
   /** Remembers the end of an import when it is such a refusal. */
   note(result: ImportedPackage, about: Wanted): Promise<void>
 }

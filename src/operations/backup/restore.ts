@@ -18,7 +18,7 @@ import type { MissingFile } from './missing.ts'
 import { DUMP, readArchive, requireArchive, SETTINGS } from './read-archive.ts'
 import { unreadableSecrets, withoutSecrets } from './sealed-settings.ts'
 import { verifyArchive, type Verified } from './verify-archive.ts'
-import { withdrawMissing } from './withdraw-missing.ts'
+import { quarantineMissing } from './quarantine-missing.ts'
 
 export interface RestoreDeps {
   reposDir: string
@@ -195,7 +195,7 @@ async function withdraw(
   }
   const options = { key: '', checkpoint: () => {}, mayFile: () => false, onError }
   const audit = createAuditLog({ db, clock: systemClock, directory: paths.audit, ...options })
-  const withdrawn = await withdrawMissing({ db, clock: systemClock, audit }, missing)
+  const withdrawn = await quarantineMissing({ db, clock: systemClock, audit }, missing)
   for (const { filename, sha256 } of missing) print(`missing: ${filename} (SHA-256 ${sha256})`)
   for (const one of withdrawn) print(`quarantined: ${one}, until it is deleted and uploaded again`)
 }

@@ -1,6 +1,6 @@
 // Compares the bytes of stored files with their digests, starting with the files whose last comparison is oldest.
 import { sql } from 'kysely'
-import type { Place } from '../../store/files/pool.ts'
+import type { Area } from '../../store/files/pool.ts'
 import { suspectOf, type Inspection, type Suspect } from './inspection.ts'
 import { oldestVerified, type Need } from './needs.ts'
 import { placesOf } from './places.ts'
@@ -30,7 +30,7 @@ export function bitRot(deps: StoredBytesDeps, now: () => Date): Inspection {
       .execute()
   }
 
-  async function compare(need: Need, place: Place, signal: AbortSignal): Promise<Suspect | null> {
+  async function compare(need: Need, place: Area, signal: AbortSignal): Promise<Suspect | null> {
     const subject = places[place].subjectOf(need)
     // A wrong size is already a finding.
     if ((await places[place].sizeOf(subject)) !== need.size_bytes) return null

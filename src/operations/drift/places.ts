@@ -1,7 +1,7 @@
 // Where the scan reads stored files: the pool on the disk or in an object store, and the quarantine on the disk.
 import { join, relative } from 'node:path'
 import { ifMissing } from '../../kernel/files.ts'
-import type { LocalPool, Place } from '../../store/files/pool.ts'
+import type { LocalPool, Area } from '../../store/files/pool.ts'
 import { objectKey, objectName, objectOf, type ObjectStore } from '../../store/objects/object-store.ts'
 import type { Paths } from '../../store/paths.ts'
 import type { Hashing } from './hashing.ts'
@@ -26,7 +26,7 @@ export interface StoredPlace {
   digest(subject: string, signal?: AbortSignal): Promise<string | null>
 }
 
-export function placesOf({ paths, local, store, hashing }: PlacesDeps): Record<Place, StoredPlace> {
+export function placesOf({ paths, local, store, hashing }: PlacesDeps): Record<Area, StoredPlace> {
   const onDisk = (pathOf: (need: Parameters<StoredPlace['subjectOf']>[0]) => string): StoredPlace => ({
     subjectOf: (need) => relative(paths.root, pathOf(need)),
     sizeOf: async (subject) => sizeOf(join(paths.root, subject)),

@@ -9,7 +9,7 @@ import { statName } from '../../kernel/names.ts'
 import { treeOf } from '../../publish/tree/generation.ts'
 import { removeUnknown } from '../../publish/tree/remove-unknown.ts'
 import { placeBytes } from '../../store/files/placement.ts'
-import type { Place, Pool } from '../../store/files/pool.ts'
+import type { Area, Pool } from '../../store/files/pool.ts'
 import { objectOf } from '../../store/objects/object-store.ts'
 import type { Manifests } from '../../packages/records/manifests.ts'
 import type { DriftDeps } from './drift.ts'
@@ -147,7 +147,7 @@ async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding
   const path = join(paths.root, subject)
   if ((await statName(path))?.isDirectory()) return noRemedy('a directory that is not ours: remove it by hand')
   const need = sha256 === null ? undefined : (await needsOf(db, [sha256])).get(sha256)
-  const isItself = need && subject === placesOf(deps)[area as Place].subjectOf(need)
+  const isItself = need && subject === placesOf(deps)[area as Area].subjectOf(need)
   const [format = ''] = relative(paths.pool, path).split('/')
   const isInPool = area === 'pool' && deps.all.some((offered) => offered.format.id === format)
   const remove = async () => {

@@ -6,7 +6,7 @@ import { FORMATS } from '../../formats/index.ts'
 import { entriesOf, pathsOf } from '../../kernel/files-below.ts'
 import { inGroups } from '../../kernel/in-groups.ts'
 import type { Db } from '../../store/db.ts'
-import type { Place } from '../../store/files/pool.ts'
+import type { Area } from '../../store/files/pool.ts'
 import { objectName, parseKey, type ObjectStore } from '../../store/objects/object-store.ts'
 import type { Paths } from '../../store/paths.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'
@@ -23,14 +23,14 @@ const BATCH = 200
 const TOGETHER = 16
 const DIGEST = /^[0-9a-f]{64}$/
 
-const PLACES: readonly Place[] = ['pool', 'quarantine']
+const PLACES: readonly Area[] = ['pool', 'quarantine']
 
 /** Finds stored files whose bytes are missing or have another size. */
 export function storedFiles(deps: StoredBytesDeps): Inspection {
   const { db } = deps
   const places = placesOf(deps)
 
-  async function compare({ need, place }: { need: Need; place: Place }): Promise<Suspect[]> {
+  async function compare({ need, place }: { need: Need; place: Area }): Promise<Suspect[]> {
     const subject = places[place].subjectOf(need)
     const size = await places[place].sizeOf(subject)
     if (size === need.size_bytes) return []
@@ -56,11 +56,11 @@ export function storedFiles(deps: StoredBytesDeps): Inspection {
 
 /** Finds files in the pool and in quarantine that no row needs there. */
 export function unknownBytes({ db, paths, store }: StoredBytesDeps): Inspection {
-  const unknown = (place: Place, path: string, sha256: string | null) =>
+  const unknown = (place: Area, path: string, sha256: string | null) =>
     suspectOf(place, relative(paths.root, path), 'unknown', '', { sha256 })
 
   /** @param directory contains one directory for each digest */
-  async function* below(place: Place, directory: string): AsyncGenerator<{ suspects: Suspect[]; checked: number }> {
+  async function* below(place: Area, directory: string): AsyncGenerator<{ suspects: Suspect[]; checked: number }> {
     for await (const paths of pathsOf(await entriesOf(directory), BATCH)) {
       const names = paths.map((path) => basename(path))
       const suspects: Suspect[] = []
@@ -142,7 +142,7 @@ export function confirmStored(deps: StoredBytesDeps): Confirm {
   const { db, paths } = deps
   const places = placesOf(deps)
   return async ({ area, subject, sha256 }) => {
-    const place = area as Place
+    const place = area as Area
     const path = join(paths.root, subject)
     const first = await places[place].sizeOf(subject)
     if (sha256 === null) {

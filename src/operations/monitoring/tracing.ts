@@ -35,7 +35,7 @@ export const MOST_PARTS = 1_000
 const KINDS = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, client: SpanKind.CLIENT } as const
 
 /** The place of running work: its span, and the number of spans below the first one of this process. */
-interface Place {
+interface CurrentSpan {
   context: Context
   first: { parts: number }
 }
@@ -79,11 +79,11 @@ export function startTracing(deps: { version: string; protocol: 'http/protobuf' 
 
 /** @returns a function that stops listening */
 function listen(tracer: ReturnType<BasicTracerProvider['getTracer']>): () => void {
-  const current = new AsyncLocalStorage<Place | undefined>()
-  const open = new WeakMap<Span, { recorded: Recorded; place: Place }>()
+  const current = new AsyncLocalStorage<CurrentSpan | undefined>()
+  const open = new WeakMap<Span, { recorded: Recorded; place: CurrentSpan }>()
   const propagator = new W3CTraceContextPropagator()
 
-  function begin(span: Span): Place | undefined {
+  function begin(span: Span): CurrentSpan | undefined {
     const around = current.getStore()
     if (span.isPart && (!around || ++around.first.parts > MOST_PARTS)) return around
     const outer =

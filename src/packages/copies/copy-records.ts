@@ -1,6 +1,6 @@
 // Copies published records into another distribution, in one transaction: same bytes and decisions. Each copy is judged by
 // the evidence in its new distribution before it is offered.
-import type { Standing } from '../../domain/acceptance.ts'
+import type { ActiveDecision } from '../../domain/acceptance.ts'
 import { ARRIVING, decide, type Subject } from '../../domain/decide.ts'
 import type { Evidence } from '../../domain/evidence.ts'
 import type { Distribution } from '../../domain/package.ts'
@@ -174,7 +174,7 @@ async function sortOut(
 
 interface Input extends Pick<NewRecord, 'ensureBytes'> {
   /** @param decisions in force for the source, and so for the copy */
-  record(decisions: readonly Standing[]): NewRecord
+  record(decisions: readonly ActiveDecision[]): NewRecord
 }
 
 const COPY: Subject = { ...ARRIVING, isCopy: true }

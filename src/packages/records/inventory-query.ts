@@ -41,7 +41,7 @@ export interface InventoryFilter {
   withFindings?: boolean
 }
 
-type Place = Pick<InventoryRow, 'distribution' | 'name' | 'version' | 'arch'>
+type RecordIdentity = Pick<InventoryRow, 'distribution' | 'name' | 'version' | 'arch'>
 
 /** Offered records by distribution, name, version and architecture. The cost of a page does not depend on its position. */
 export async function* inventoryPages(
@@ -49,7 +49,7 @@ export async function* inventoryPages(
   filter: InventoryFilter,
   pageSize: number,
 ): AsyncGenerator<InventoryRow[], void, void> {
-  let last: Place | null = null
+  let last: RecordIdentity | null = null
   for (;;) {
     const rows: InventoryRow[] = await inventoryPage(db, filter, last, pageSize)
     if (rows.length > 0) yield rows
@@ -61,7 +61,7 @@ export async function* inventoryPages(
 async function inventoryPage(
   db: Db,
   filter: InventoryFilter,
-  after: Place | null,
+  after: RecordIdentity | null,
   limit: number,
 ): Promise<InventoryRow[]> {
   const where = sql.join(

@@ -27,14 +27,14 @@ export interface ReindexDeps {
 }
 
 /** The place of a manifest: manifests are read in the order of first publication. */
-interface Place {
+interface ManifestPosition {
   place: number
   key: string
 }
 
 interface Cursor extends ReindexResult {
   /** the last manifest that was read; null before the first */
-  after: Place | null
+  after: ManifestPosition | null
   with_manifest: number
   /** distributions with restored records, still to be published */
   restored: string[]
@@ -146,8 +146,8 @@ async function isKnown(db: Db, { record }: Manifest): Promise<boolean> {
 }
 
 /** Only the keys are held: a million manifests are gigabytes. */
-async function ordered(manifests: Manifests, signal: AbortSignal): Promise<Place[]> {
-  const all: Place[] = []
+async function ordered(manifests: Manifests, signal: AbortSignal): Promise<ManifestPosition[]> {
+  const all: ManifestPosition[] = []
   for await (const { key, manifest } of manifests.all()) {
     signal.throwIfAborted()
     all.push({ key, place: manifest?.offer?.from_revision ?? Number.MAX_SAFE_INTEGER })
@@ -155,4 +155,5 @@ async function ordered(manifests: Manifests, signal: AbortSignal): Promise<Place
   return all.sort(inOrder)
 }
 
-const inOrder = (a: Place, b: Place) => a.place - b.place || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
+const inOrder = (a: ManifestPosition, b: ManifestPosition) =>
+  a.place - b.place || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)

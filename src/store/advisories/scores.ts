@@ -14,7 +14,7 @@ export interface ScoreFeed {
   error: string | null
 }
 
-export interface Known {
+export interface KnownScore {
   score: number | null
   percentile: number | null
   exploited: boolean
@@ -22,7 +22,7 @@ export interface Known {
 
 export interface Scores {
   /** Scores of these CVEs; unknown ones are missing. */
-  lookUp(cves: readonly string[]): Promise<Map<string, Known>>
+  lookUp(cves: readonly string[]): Promise<Map<string, KnownScore>>
   feeds(): Promise<ScoreFeed[]>
   noteChecked(name: ScoreFeed['name'], error: string | null): Promise<void>
   noteImported(name: ScoreFeed['name'], digest: string, entries: number): Promise<void>

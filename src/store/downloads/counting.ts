@@ -90,7 +90,7 @@ interface Row {
   ofFileLast: number
 }
 
-interface Known {
+interface CountedRow {
   id: number
   last_day: number
 }
@@ -105,8 +105,8 @@ async function identified(tx: Db, given: readonly Given[]): Promise<Row[]> {
   const names = await packagesOf(tx, [...new Map([...files.values()].map((file) => [nameKey(file), file])).values()])
   const fileIds = await filesOf(tx, [...files.values()], names)
   const rows = given.map((one): Row => {
-    const client = clients.get(one.address) as Known
-    const pkg = names.get(nameKey(one.file)) as Known
+    const client = clients.get(one.address) as CountedRow
+    const pkg = names.get(nameKey(one.file)) as CountedRow
     return {
       given: one,
       client: client.id,
@@ -144,7 +144,7 @@ async function identified(tx: Db, given: readonly Given[]): Promise<Row[]> {
   return rows
 }
 
-async function clientsOf(tx: Db, addresses: string[]): Promise<Map<string, Known>> {
+async function clientsOf(tx: Db, addresses: string[]): Promise<Map<string, CountedRow>> {
   await sql`insert into download_clients (address, last_day) select *, ${NEVER}::int from unnest(${addresses}::text[])
     on conflict (address) do nothing`.execute(tx)
   const rows = await tx
@@ -169,7 +169,7 @@ async function agentsOf(tx: Db, agents: ReadonlyMap<string, string>): Promise<Ma
   return new Map(rows.map((row) => [row.agent, row.id]))
 }
 
-async function packagesOf(tx: Db, files: readonly DownloadedFile[]): Promise<Map<string, Known>> {
+async function packagesOf(tx: Db, files: readonly DownloadedFile[]): Promise<Map<string, CountedRow>> {
   const names = files.map(({ name }) => name)
   await sql`insert into download_packages (name, format, last_day)
     select *, ${NEVER}::int from unnest(${names}::text[], ${files.map(({ format }) => format)}::text[])
@@ -185,7 +185,7 @@ async function packagesOf(tx: Db, files: readonly DownloadedFile[]): Promise<Map
 async function filesOf(
   tx: Db,
   files: readonly DownloadedFile[],
-  names: ReadonlyMap<string, Known>,
+  names: ReadonlyMap<string, CountedRow>,
 ): Promise<Map<string, number>> {
   const digests = files.map(({ sha256 }) => sha256)
   await sql`insert into download_files (package_id, distribution, sha256, filename, version, arch, size_bytes, last_day)

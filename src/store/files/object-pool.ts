@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { fsyncPath, isMissing, removeFile } from '../../kernel/files.ts'
 import { lstatName, readLink, renameName, symlinkName } from '../../kernel/names.ts'
 import { linkTarget, objectKey, objectName, type ObjectStore } from '../objects/object-store.ts'
-import type { FileId, LocalPool, Place, Pool, StoredBytes } from './pool.ts'
+import type { FileId, LocalPool, Area, Pool, StoredBytes } from './pool.ts'
 
 /** The mode of files in the local pool. */
 const MODE = 0o644
@@ -123,7 +123,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
     },
     replace: (from, file, to) =>
       to === 'quarantine' ? local.replace(from, file, to) : store.put(objectKey(file), from, file.sha256),
-    leave: (place: Place, file) => (place === 'quarantine' ? local.leave(place, file) : store.remove(objectKey(file))),
+    leave: (place: Area, file) => (place === 'quarantine' ? local.leave(place, file) : store.remove(objectKey(file))),
     async forgetAll(format, sha256) {
       await store.remove(objectKey({ format, sha256 }))
       await local.forgetAll(format, sha256)

@@ -19,7 +19,7 @@ export interface Hold {
   ensure(): Promise<void>
 }
 
-export type Place = 'pool' | 'quarantine'
+export type Area = 'pool' | 'quarantine'
 
 /** The bytes of a stored file, opened for one reader. */
 export interface StoredBytes {
@@ -35,20 +35,20 @@ export interface StoredBytes {
 /** The operations of the service on package bytes, independent of where they are kept. */
 export interface Pool {
   /** Prepares a staged file for one of the two places; nothing happens before `ensure`. */
-  hold(stagedPath: string, file: FileId, place: Place): Hold
+  hold(stagedPath: string, file: FileId, place: Area): Hold
   /** Links staged bytes to their durable name. Idempotent. */
   keep(stagedPath: string, file: FileId): Promise<void>
   quarantine(fromPath: string, file: FileId): Promise<void>
   has(file: FileId): Promise<boolean>
   hasQuarantined(file: FileId): Promise<boolean>
   /** Copies the bytes into one place from the other, unless they are there already. @returns false when neither has them */
-  carry(file: FileId, to: Place): Promise<boolean>
+  carry(file: FileId, to: Area): Promise<boolean>
   /** Gives the caller a separate file with the bytes. @returns false when neither place has them */
   copyTo(file: FileId, path: string): Promise<boolean>
   /** Runs work that reads the bytes from a file, but must not change it. @returns null when neither place has them */
   withFile<T>(file: FileId, work: (path: string) => Promise<T>): Promise<T | null>
   /** Opens the bytes in one place; null when it does not have them. The caller closes them. */
-  open(file: FileId, place: Place): Promise<StoredBytes | null>
+  open(file: FileId, place: Area): Promise<StoredBytes | null>
   /**
    * Publishes the bytes of the pool under a name in a published tree; replaces other bytes.
    * @returns whether the directory changed
@@ -57,9 +57,9 @@ export interface Pool {
   /** What a name in a published tree leads to; `unknown` when the pool lacks the expected bytes. */
   published(file: FileId & { sizeBytes: number }, target: string): Promise<'these' | 'others' | 'nothing' | 'unknown'>
   /** Puts intact bytes into a place, also in place of damaged ones: readers find the old file or the new one. */
-  replace(fromPath: string, file: FileId, to: Place): Promise<void>
+  replace(fromPath: string, file: FileId, to: Area): Promise<void>
   /** Removes the bytes from one of the two places. */
-  leave(place: Place, file: FileId): Promise<void>
+  leave(place: Area, file: FileId): Promise<void>
   /** Removes the bytes from both places, under any file name. */
   forgetAll(format: FormatId, sha256: string): Promise<void>
 }
@@ -93,7 +93,7 @@ export function createPool(paths: Paths): LocalPool {
     }
   }
 
-  const pathIn = (where: Place, file: FileId) => (where === 'pool' ? path(file) : quarantinePath(file))
+  const pathIn = (where: Area, file: FileId) => (where === 'pool' ? path(file) : quarantinePath(file))
 
   /** Path of the bytes in the pool, else in quarantine; null when neither has them. */
   async function locate(file: FileId): Promise<string | null> {

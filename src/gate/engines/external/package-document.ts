@@ -6,7 +6,7 @@ import type { PackageFacts } from '../../../domain/package.ts'
 import { ensureDirectory } from '../../../kernel/files.ts'
 
 /** A package as scanners read it. */
-export interface Told {
+export interface DescribedPackage {
   purl: string
   name: string
   /** rpm: with the epoch in front, if there is one */
@@ -16,7 +16,7 @@ export interface Told {
 
 /** CycloneDX 1.5 JSON. Time and serial number are left out: the same package gives the same document. */
 export function packageDocument(
-  told: Told,
+  told: DescribedPackage,
   os?: { name: string; version: string; properties?: Record<string, string> },
 ): string {
   const system = os

@@ -18,7 +18,7 @@ export interface WithdrawDeps {
 }
 
 /** Quarantines them as a person would. @returns `name version arch in distribution` of each */
-export async function withdrawMissing(
+export async function quarantineMissing(
   { db, clock, audit }: WithdrawDeps,
   missing: readonly MissingFile[],
 ): Promise<string[]> {
