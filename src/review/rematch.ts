@@ -50,7 +50,8 @@ export function createRematch(deps: RematchDeps): Rematch {
     },
     async behind() {
       const report = noReport()
-      const behind = sql`select package_id from evidence where behind and replaced_at is null`
+      const behind = sql`select e.package_id from evidence e join packages p on p.id = e.package_id
+        where e.behind and e.replaced_at is null and p.status <> 'rejected'`
       // Nearly always one lookup in an empty index.
       const { rows } = await behind.execute(deps.db)
       if (rows.length > 0) await matchWhere(deps, sql`id in (${behind})`, report)
