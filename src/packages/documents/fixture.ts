@@ -1,5 +1,6 @@
 // Inserts records, findings and decisions into a test database. For tests only.
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Finding } from '../../domain/finding.ts'
 import type { Capability, PackageFacts, Requirement } from '../../domain/package.ts'
 import type { DecisionAction, PackageStatus } from '../../domain/status.ts'
@@ -166,6 +167,10 @@ export async function insertRecord(db: Db, sample: SampleRecord): Promise<Packag
       })),
     )
     .execute()
+  const needed = (sample.requirements ?? []).filter(({ strong }) => strong).flatMap(({ anyOf }) => anyOf)
+  const names = [...new Set(needed.map((relation) => relation.name))]
+  await sql`insert into dependents (package_id, distribution, name)
+    select ${row.id}::bigint, ${distribution}, name from unnest(${names}::text[]) as name`.execute(db)
   return row
 }
 
