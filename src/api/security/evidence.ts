@@ -103,7 +103,7 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
         sla: sla ?? slaOf(null, now),
         validation_steps: row.validation_steps,
         coverage: row.coverage,
-        checks: (await evidenceOf(db, row)).map(seenOf),
+        checks: (await evidenceOf(db, row.id)).map(seenOf),
         last_scan: isoTimeOrNull(row.last_scan),
         ...(await weighed(row, published, before)),
         previous: previous && {
@@ -125,10 +125,10 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
   ]
 }
 
-function seenOf({ at, last_at, replaced_at, body, findings, ...row }: Awaited<ReturnType<typeof evidenceOf>>[number]) {
+function seenOf({ at, last_at, replaced_at, body, ...row }: Awaited<ReturnType<typeof evidenceOf>>[number]) {
   return {
     ...row,
-    ...{ result: body.result, message: body.message, findings: countSeverities(findings) },
+    ...{ result: body.result, message: body.message, findings: body.severities ?? countSeverities([]) },
     ...{ at: isoTime(at), last_at: isoTime(last_at), replaced_at: isoTimeOrNull(replaced_at) },
   }
 }

@@ -89,9 +89,12 @@ export async function copyRecords(
         .filter(({ status }) => isRefused(status))
         .map(({ sha256 }) => ({ kind: 'file', key: sha256 }) as const)
       if (refused.length > 0) await tx.insertInto('pending_deletions').values(refused).execute()
+      await copyEvidence(
+        tx,
+        fresh.map(({ id }, i) => ({ from: id, to: (rows[i] as PackageRow).id })),
+      )
       for (const [i, source] of fresh.entries()) {
         const row = rows[i] as PackageRow
-        await copyEvidence(tx, source.id, row.id)
         for (const decision of [...(decisions.get(source.id) ?? [])].reverse())
           await restoreDecision(tx, row, { ...decision, distribution: row.distribution })
       }

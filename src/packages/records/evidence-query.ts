@@ -1,28 +1,23 @@
 // What is stored about a record beside its row: evidence, findings of another version, decisions about the same advisories.
 import { sql } from 'kysely'
 import type { Severity } from '../../domain/finding.ts'
-import { unpackFound } from '../../domain/stored-evidence.ts'
 import type { Db } from '../../store/db.ts'
-import type { Judged } from './evidence.ts'
 import type { DecisionRow, PackageRow } from '../../store/tables.ts'
 
 /** Most evidence rows of one record that are read. */
 const MOST_EVIDENCE = 50
 
 /** The evidence about a record: rows in force first, then the others, newest first; 50 at most. */
-export async function evidenceOf(db: Db, record: Judged) {
-  const rows = await db
-    .selectFrom('evidence as e')
-    .leftJoin('finding_sets as s', 's.digest', 'e.findings')
-    .select(['e.kind', 'e.engine', 'e.data_version', 'e.generation', 'e.at', 'e.last_at', 'e.replaced_at', 'e.body'])
-    .select('s.findings')
-    .where('e.package_id', '=', record.id)
-    .orderBy(sql`e.replaced_at is not null`)
-    .orderBy('e.last_at', 'desc')
-    .orderBy('e.kind')
+export async function evidenceOf(db: Db, id: number) {
+  return db
+    .selectFrom('evidence')
+    .select(['kind', 'engine', 'data_version', 'generation', 'at', 'last_at', 'replaced_at', 'body'])
+    .where('package_id', '=', id)
+    .orderBy(sql`replaced_at is not null`)
+    .orderBy('last_at', 'desc')
+    .orderBy('kind')
     .limit(MOST_EVIDENCE)
     .execute()
-  return rows.map(({ findings, ...row }) => ({ ...row, findings: unpackFound(findings ?? [], record) }))
 }
 
 /** Most advisories of a record that are looked up. */

@@ -9,6 +9,7 @@ import type { Db, Database } from '../../store/db.ts'
 import { transaction } from '../../store/transaction.ts'
 import { finding, insertRecord } from '../documents/fixture.ts'
 import { copyEvidence, insertEvidence, noteEvidence, type Judged } from './evidence.ts'
+import { unpackFound } from '../../domain/stored-evidence.ts'
 import { evidenceOf } from './evidence-query.ts'
 
 const at = (day: number) => new Date(`2026-03-0${day}T00:00:00Z`)
@@ -28,11 +29,24 @@ const scanned = (date: string, severity: 'High' | 'Low', about = 'curl', more: P
   ...more,
 })
 const inTransaction = <T>(work: (tx: Db) => Promise<T>) => transaction(database.db, work)
-const shown = async (record: Judged) =>
-  (await evidenceOf(database.db, record)).map(({ kind, data_version, at, last_at, replaced_at, findings }) => [
-    ...[kind, data_version, at.getUTCDate(), last_at.getUTCDate(), replaced_at?.getUTCDate() ?? null],
-    findings.map((one) => `${one.package_name} ${one.severity}`).join(),
-  ])
+/** The rows as they are listed, each with its findings as they are kept. */
+async function shown(record: Judged) {
+  const kept = await database.db
+    .selectFrom('evidence as e')
+    .leftJoin('finding_sets as s', 's.digest', 'e.findings')
+    .select(['e.kind', 'e.at', 's.findings'])
+    .where('e.package_id', '=', record.id)
+    .execute()
+  return (await evidenceOf(database.db, record.id)).map(({ kind, data_version, at, last_at, replaced_at }) => {
+    const row = kept.find((one) => one.kind === kind && one.at.getTime() === at.getTime())
+    return [
+      ...[kind, data_version, at.getUTCDate(), last_at.getUTCDate(), replaced_at?.getUTCDate() ?? null],
+      unpackFound(row?.findings ?? [], record)
+        .map((one) => `${one.package_name} ${one.severity}`)
+        .join(),
+    ]
+  })
+}
 
 test('the same again moves the time and the version of the data, something else is another row', async () => {
   const curl = await insertRecord(database.db, { name: 'curl' })
@@ -86,7 +100,7 @@ test('a copy takes over what was not looked at again', async () => {
   await inTransaction((tx) =>
     insertEvidence(tx, [{ record: copy, seen: [scanned('2026-03-02', 'High', 'source')] }], at(2)),
   )
-  await inTransaction((tx) => copyEvidence(tx, source.id, copy.id))
+  await inTransaction((tx) => copyEvidence(tx, [{ from: source.id, to: copy.id }]))
   expect((await shown(copy)).sort()).toEqual([
     ['antivirus', null, 1, 1, null, ''],
     ['cve_scan', '2026-03-02', 2, 2, null, 'source High'],

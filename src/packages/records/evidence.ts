@@ -1,6 +1,7 @@
 // Evidence as rows. Runs in the transaction of the change, which has locked the record's distribution.
 import { sql } from 'kysely'
 import type { Seen } from '../../domain/evidence.ts'
+import { countSeverities } from '../../domain/finding.ts'
 import { canonicalJson } from '../../domain/json.ts'
 import { packFound, type About } from '../../domain/stored-evidence.ts'
 import { sha256Hex } from '../../kernel/crypto.ts'
@@ -58,12 +59,14 @@ export async function noteEvidence(tx: Db, record: Judged, seen: readonly Seen[]
 const current = (tx: Db, id: number, kind: string) =>
   tx.updateTable('evidence').where('package_id', '=', id).where('kind', '=', kind).where('replaced_at', 'is', null)
 
-/** Copies the evidence about the record `from`, except for steps that were checked again for its copy. */
-export async function copyEvidence(tx: Db, from: number, to: number): Promise<void> {
-  await sql`insert into evidence (package_id, kind, engine, data_version, generation, at, last_at, digest, body, findings)
-    select ${to}::bigint, kind, engine, data_version, generation, at, last_at, digest, body, findings from evidence e
-    where package_id = ${from}::bigint and replaced_at is null
-      and not exists (select 1 from evidence o where o.package_id = ${to}::bigint and o.kind = e.kind)`.execute(tx)
+/** Copies the evidence about records to their copies, except for steps that were checked again for the copy. */
+export async function copyEvidence(tx: Db, copies: readonly { from: number; to: number }[]): Promise<void> {
+  const [from, to] = [copies.map((one) => one.from), copies.map((one) => one.to)]
+  await sql`insert into evidence (package_id, kind, engine, data_version, generation, at, last_at, behind, digest, body, findings)
+    select c.copy, kind, engine, data_version, generation, at, last_at, behind, digest, body, findings
+    from unnest(${from}::bigint[], ${to}::bigint[]) as c (source, copy) join evidence e on e.package_id = c.source
+    where replaced_at is null
+      and not exists (select 1 from evidence o where o.package_id = c.copy and o.kind = e.kind)`.execute(tx)
 }
 
 /**
@@ -79,8 +82,10 @@ async function generationInForce(tx: Db, seen: readonly Seen[]): Promise<number 
 
 function rowOf(record: Judged, seen: Seen, inForce: number | null, sets: Map<string, string>): Row {
   const { check: kind, result, received, message, detail, coverage, concern, generation = null } = seen
-  const body = { result, received, message, detail, coverage, concern }
-  const packed = packFound(seen.findings ?? [], record)
+  const found = seen.findings ?? []
+  const severities = found.length > 0 ? countSeverities(found) : undefined
+  const body = { result, received, message, detail, coverage, concern, severities }
+  const packed = packFound(found, record)
   const findings = packed === null ? null : sha256Hex(packed)
   if (packed !== null && findings !== null) sets.set(findings, packed)
   const same = { ...body, coverage: coverage && { ...coverage, engine_version: null, database_date: null } }
@@ -97,12 +102,11 @@ function rowOf(record: Judged, seen: Seen, inForce: number | null, sets: Map<str
 async function insertRows(tx: Db, rows: readonly Row[], sets: ReadonlyMap<string, string>, at: Date): Promise<void> {
   if (rows.length === 0) return
   // In a fixed order, because the rows stay locked: so retention deletes no set that this transaction is about to refer to.
-  for (const [digest, findings] of [...sets].sort())
-    await tx
-      .insertInto('finding_sets')
-      .values({ digest, findings, used_at: at })
-      .onConflict((c) => c.column('digest').doUpdateSet({ used_at: at }))
-      .execute()
+  if (sets.size > 0)
+    await sql`insert into finding_sets (digest, findings, used_at)
+      select digest, findings::jsonb, ${at}::timestamptz
+      from unnest(${[...sets.keys()]}::text[], ${[...sets.values()]}::text[]) as s (digest, findings) order by digest
+      on conflict (digest) do update set used_at = excluded.used_at`.execute(tx)
   await sql`insert into evidence (package_id, kind, engine, data_version, generation, at, last_at, behind, digest, body, findings)
     select package_id, kind, engine, data_version, generation, ${at}::timestamptz, ${at}::timestamptz, behind, digest, body, findings
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (package_id bigint, kind text, engine text, data_version text,

@@ -1,6 +1,6 @@
 // Findings and components of records, and their counts.
 import type { Generated, Selectable } from 'kysely'
-import type { Finding, PolicyAction, Severity } from '../../domain/finding.ts'
+import type { Finding, PolicyAction, Severity, SeverityCounts } from '../../domain/finding.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Seen } from '../../domain/evidence.ts'
 import type { StoredFound } from '../../domain/stored-evidence.ts'
@@ -48,7 +48,10 @@ export interface EvidenceTable {
   findings: string | null
 }
 
-export type EvidenceBody = Pick<Seen, 'result' | 'received' | 'message' | 'detail' | 'coverage' | 'concern'>
+export type EvidenceBody = Pick<Seen, 'result' | 'received' | 'message' | 'detail' | 'coverage' | 'concern'> & {
+  /** of its findings, so that a page need not read them: a kernel has thousands; absent without findings */
+  severities?: SeverityCounts | undefined
+}
 
 /** Findings by their digest. Name and version are left out where they equal those of the record. */
 export interface FindingSetsTable {
