@@ -90,6 +90,21 @@ test('packages that share their findings share one set of them', async () => {
   ])
 })
 
+test('kernels with thousands of findings are stored together', async () => {
+  const records: Judged[] = []
+  for (let n = 0; n < 20; n++) records.push(await insertRecord(database.db, { name: `linux-${n}` }))
+  const description = 'x'.repeat(200)
+  const findingsOf = (n: number) =>
+    Array.from({ length: 3000 }, (_, i) => finding(`CVE-2026-${i}`, { description, epss: n / 1000 }))
+  const seen = records.map((record, n) => ({
+    record,
+    seen: [{ check: 'cve_scan', result: 'scanned' as const, message: '', findings: findingsOf(n) }],
+  }))
+  await inTransaction((tx) => insertEvidence(tx, seen, at(1)))
+  const rows = await evidenceOf(database.db, records.at(-1)!.id)
+  expect(rows).toMatchObject([{ kind: 'cve_scan', body: { severities: { high: 3000, low: 0 } } }])
+})
+
 test('a copy takes over what was not looked at again', async () => {
   const source = await insertRecord(database.db, { name: 'source' })
   const copy = await insertRecord(database.db, { name: 'source', distribution: 'noble' })

@@ -5,6 +5,7 @@ import { countSeverities } from '../../domain/finding.ts'
 import { canonicalJson } from '../../domain/json.ts'
 import { packFound, type About } from '../../domain/stored-evidence.ts'
 import { sha256Hex } from '../../kernel/crypto.ts'
+import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
 import type { EvidenceBody } from '../../store/tables.ts'
 
@@ -24,6 +25,9 @@ interface Row {
   findings: string | null
 }
 
+/** Characters of findings in one statement. */
+const MOST_TEXT = 1024 * 1024
+
 /** Stores the evidence about new records. */
 export async function insertEvidence(
   tx: Db,
@@ -35,7 +39,13 @@ export async function insertEvidence(
     tx,
     records.flatMap(({ seen }) => seen),
   )
-  const rows = records.flatMap(({ record, seen }) => seen.map((one) => rowOf(record, one, inForce, sets)))
+  // The findings of one kernel take 30 ms to pack (measured: 3,000).
+  const pace = createPacer()
+  const rows: Row[] = []
+  for (const { record, seen } of records) {
+    for (const one of seen) rows.push(rowOf(record, one, inForce, sets))
+    await pace()
+  }
   await insertRows(tx, rows, sets, at)
 }
 
@@ -102,13 +112,28 @@ function rowOf(record: Judged, seen: Seen, inForce: number | null, sets: Map<str
 async function insertRows(tx: Db, rows: readonly Row[], sets: ReadonlyMap<string, string>, at: Date): Promise<void> {
   if (rows.length === 0) return
   // In a fixed order, because the rows stay locked: so retention deletes no set that this transaction is about to refer to.
-  if (sets.size > 0)
+  for (const some of bySize([...sets].sort()))
     await sql`insert into finding_sets (digest, findings, used_at)
       select digest, findings::jsonb, ${at}::timestamptz
-      from unnest(${[...sets.keys()]}::text[], ${[...sets.values()]}::text[]) as s (digest, findings) order by digest
+      from unnest(${some.map(([digest]) => digest)}::text[], ${some.map(([, text]) => text)}::text[]) as s (digest, findings)
       on conflict (digest) do update set used_at = excluded.used_at`.execute(tx)
   await sql`insert into evidence (package_id, kind, engine, data_version, generation, at, last_at, behind, digest, body, findings)
     select package_id, kind, engine, data_version, generation, ${at}::timestamptz, ${at}::timestamptz, behind, digest, body, findings
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (package_id bigint, kind text, engine text, data_version text,
       generation bigint, behind boolean, digest text, body jsonb, findings text)`.execute(tx)
+}
+
+/** In groups of a megabyte of text, or of one larger set: a statement of 26 MB ended the embedded database (out of memory). */
+function bySize(sets: readonly (readonly [digest: string, text: string])[]) {
+  const groups: (typeof sets)[number][][] = []
+  let size = Infinity
+  for (const set of sets) {
+    if (size + set[1].length > MOST_TEXT) {
+      groups.push([])
+      size = 0
+    }
+    groups.at(-1)?.push(set)
+    size += set[1].length
+  }
+  return groups
 }
