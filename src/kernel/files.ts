@@ -119,6 +119,15 @@ export async function linkFile(from: string, to: string): Promise<boolean> {
   return true
 }
 
+/**
+ * Gives a name to what has another name, in place of what has it now. rename(2) does nothing when both names are links to one
+ * file, so the other name would stay (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
+ */
+export async function renameOver(from: string, to: string): Promise<void> {
+  await names.renameName(from, to)
+  await removeFile(from)
+}
+
 export async function exists(path: string): Promise<boolean> {
   try {
     return (await names.statName(path)) !== undefined

@@ -33,6 +33,7 @@ import {
   type Unchanged,
 } from './tree/generation.ts'
 import { cleaningEnded } from './tree/cleaning-claim.ts'
+import { unlinkAgain } from './tree/unlink-again.ts'
 
 const BLOCK_CACHE = 'blocks.cache'
 
@@ -51,9 +52,9 @@ export interface DistributionPublisherDeps {
 export interface DistributionPublisher {
   /**
    * Returns when clients see at least the revision that the distribution has now.
-   * @returns bytes of indexes written for it; 0 when clients saw it already
+   * @returns bytes of indexes written for it, 0 when clients saw it already; and whether files have to be removed from the tree
    */
-  publish(): Promise<number>
+  publish(): Promise<Published>
   /** The next publish starts from the database alone: neither from memory nor from the blocks on disk. */
   distrust(): void
   /** Writes the blocks to disk unless nothing changed since the last time. */
@@ -64,6 +65,11 @@ export interface DistributionPublisher {
   drop(): Promise<void>
   /** Runs work while this process does not publish the distribution. */
   exclusively<T>(work: () => Promise<T>): Promise<T>
+}
+
+export interface Published {
+  bytes: number
+  isUntidy: boolean
 }
 
 /** The state of the index in memory between publishes. */
@@ -92,9 +98,18 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
   const exclusively = createSerial()
   const { reserveDate, flip } = createFlip(deps, tree, distribution)
   let kept: Kept = { kind: 'loading' }
+  /** Revision of the first attempt that linked packages and did not go live. */
+  let linkedInVain: number | null = null
 
-  async function publish(): Promise<number> {
-    const started = performance.now()
+  async function publish(): Promise<Published> {
+    const bytes = await publishLive(performance.now())
+    if (linkedInVain === null) return { bytes, isUntidy: false }
+    const isUntidy = await unlinkAgain(db, codename, linkedInVain)
+    linkedInVain = null
+    return { bytes, isUntidy }
+  }
+
+  async function publishLive(started: number): Promise<number> {
     for (;;) {
       const row = await db
         .selectFrom('distributions')
@@ -133,6 +148,8 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
         signers: deps.signers,
         backgroundIndexes,
       })
+    const isFirstAttempt = linkedInVain === null
+    linkedInVain ??= revision
     const [files, areLinked] = await allEnded([
       trace('publish render', {}, render),
       trace('publish link packages', {}, () => linkAll(state)),
@@ -164,6 +181,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
       await rm(generation, { recursive: true, force: true })
       return 'overtaken'
     }
+    if (isFirstAttempt) linkedInVain = null
     state.linked = revision
     state.causes.clear()
     state.published = { generation: name, revision, backgroundIndexes: JSON.stringify(backgroundIndexes) }

@@ -205,6 +205,61 @@ describe('package files of deleted records', () => {
   })
 })
 
+describe('a link that a late publish makes to a package that another replica removed meanwhile', () => {
+  async function removeByOther(): Promise<void> {
+    await sql`update distributions set revision = revision + 1 where codename = 'jammy'`.execute(house.db)
+    await sql`update offers set ended_at = now(), unlink_at = now() - interval '1 second',
+      until_revision = (select revision from distributions where codename = 'jammy') where name = 'a'`.execute(house.db)
+    await house.publisher.converge('jammy')
+    await house.publisher.removeUnpublished('jammy')
+  }
+  const linked = async () =>
+    (await readdir(house.tree('jammy').packages, { recursive: true }))
+      .filter((name) => name.endsWith('.deb'))
+      .map((path) => basename(path)[0])
+      .sort()
+
+  /** A publisher that makes its link of package `a` after the other replica removed the file. */
+  function createLate({ dies = false } = {}): Publisher {
+    let isFirst = true
+    return house.addPublisher({
+      pool: {
+        ...house.deps.pool,
+        async publish(file, target) {
+          const isLate = isFirst && file.filename.startsWith('a_')
+          if (isLate) {
+            isFirst = false
+            await removeByOther()
+            await mkdir(dirname(target), { recursive: true })
+          }
+          const isNew = await house.deps.pool.publish(file, target)
+          if (isLate && dies) throw new Error('killed')
+          return isNew
+        },
+      },
+    })
+  }
+
+  beforeEach(async () => {
+    for (const name of ['a', 'b']) await house.addPackage('jammy', name)
+  })
+
+  test('is removed when the late publish ends', async () => {
+    const late = createLate()
+    await late.converge('jammy')
+    await late.settled()
+    expect(await linked()).toEqual(['b'])
+    expect(house.errors).toEqual([])
+  })
+
+  test('is removed by the hourly collection of another replica when the late one died', async () => {
+    await expect(createLate({ dies: true }).converge('jammy')).rejects.toThrow()
+    expect(await linked()).toEqual(['a', 'b'])
+    await house.publisher.collect()
+    expect(await linked()).toEqual(['b'])
+  })
+})
+
 describe('after a power loss', () => {
   test('a link that is older than the database is repaired by recovery', async () => {
     await publishNext('jammy', 'a')

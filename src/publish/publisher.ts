@@ -7,6 +7,7 @@ import {
   createDistributionPublisher,
   type DistributionPublisher,
   type DistributionPublisherDeps,
+  type Published,
 } from './distribution-publisher.ts'
 import { ensureDistributions, type InitResult } from './initialize.ts'
 import { createPace } from './pace.ts'
@@ -102,17 +103,17 @@ export function createPublisher(deps: PublisherDeps): Publisher {
 
     async function publish(): Promise<void> {
       queue.usedAt = performance.now()
-      const bytes = await publishWithRoom(distribution)
+      const { bytes, isUntidy } = await publishWithRoom(distribution)
       pace.published(bytes, performance.now())
-      afterwards(cleanAfter(bytes))
+      afterwards(cleanAfter(bytes, isUntidy))
       afterwards(dropExcess())
     }
 
-    async function cleanAfter(bytes: number): Promise<void> {
+    async function cleanAfter(bytes: number, isUntidy: boolean): Promise<void> {
       uncleaned.publishes++
       uncleaned.bytes += bytes
       const isMuch = async () => uncleaned.bytes > (await cleaner.bound()).bytes * CLEAN_SHARE
-      if (uncleaned.publishes < CLEAN_EVERY && !(await isMuch())) return
+      if (!isUntidy && uncleaned.publishes < CLEAN_EVERY && !(await isMuch())) return
       Object.assign(uncleaned, { publishes: 0, bytes: 0 })
       await clean(codename)
     }
@@ -125,7 +126,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   }
 
   /** When the disk is full, removes older generations: first those that hardly any client reads, then all but the fewest. */
-  async function publishWithRoom(distribution: DistributionPublisher): Promise<number> {
+  async function publishWithRoom(distribution: DistributionPublisher): Promise<Published> {
     for (const leastMs of [MOST.leastMs, 0])
       try {
         return await distribution.publish()
@@ -251,8 +252,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     },
     async collect() {
       await onEach(await initialized(), async (codename) => {
-        await clean(codename)
         await queueOf(codename).distribution.exclusively(() => cleaner.sweep(codename))
+        await clean(codename)
       })
       deps.checkpoint('collected')
     },

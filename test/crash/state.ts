@@ -104,8 +104,8 @@ async function collectTomorrow(db: Db, paths: Paths, { pool }: Stored): Promise<
   const distributions = await db.selectFrom('distributions').select('codename').execute()
   for (const { codename } of distributions) {
     if (!findDistribution(codename)) continue
-    await cleanInTurns(() => cleaner.clean(codename))
     await cleaner.sweep(codename)
+    await cleanInTurns(() => cleaner.clean(codename))
   }
   const deletions = createPendingDeletions({
     db,

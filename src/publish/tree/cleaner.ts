@@ -15,6 +15,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { Paths } from '../../store/paths.ts'
 import { claimCleaning, claimIfFree, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
 import { linkedGeneration, treeOf, type Tree } from './generation.ts'
+import { unlinkAgain } from './unlink-again.ts'
 import { boundAt, createMeasure, FEWEST, MOST, removableGenerations, type Bound, type Contents } from './superseded.ts'
 
 /** Files removed under one claim: removing 200 takes 20-200 ms. */
@@ -35,7 +36,10 @@ export interface Cleaner {
   clean(codename: string, bound?: Bound): Promise<void>
   /** The current limit for the superseded generations of a distribution. */
   bound(): Promise<Bound>
-  /** Removes files that no row names, left by a crash. Reads all directories of the tree. */
+  /**
+   * Removes files that no row names, left by a crash, and notes package files that `clean` has to look for again. Reads all
+   * directories of the tree.
+   */
   sweep(codename: string): Promise<void>
 }
 
@@ -198,6 +202,7 @@ export function createCleaner(deps: {
   async function sweep(codename: string): Promise<void> {
     const { format, distribution } = deps.offered(codename)
     const tree = treeOf(deps.paths, format, distribution)
+    await unlinkAgain(db, codename, 'recently ended')
     const claim = await claimIfFree(db, codename)
     // Another process is cleaning: the next sweep runs in an hour.
     if (typeof claim === 'string') return

@@ -12,6 +12,7 @@ import {
   isMissing,
   linkFile,
   writeDurably,
+  renameOver,
 } from '../../kernel/files.ts'
 import { entriesBelow } from '../../kernel/files-below.ts'
 import { groupsOf, inGroups } from '../../kernel/in-groups.ts'
@@ -256,5 +257,5 @@ async function share(path: string, underDigest: string): Promise<void> {
     await linkFile(path, underDigest)
     return
   }
-  await renameName(other, path)
+  await renameOver(other, path)
 }

@@ -4,8 +4,17 @@ import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { FormatId } from '../../domain/package.ts'
-import { ensureDirectory, enteredInto, exists, fsyncPath, ifMissing, isMissing, linkFile } from '../../kernel/files.ts'
-import { chmodName, renameName, statName } from '../../kernel/names.ts'
+import {
+  ensureDirectory,
+  enteredInto,
+  exists,
+  fsyncPath,
+  ifMissing,
+  isMissing,
+  linkFile,
+  renameOver,
+} from '../../kernel/files.ts'
+import { chmodName, statName } from '../../kernel/names.ts'
 import type { Paths } from '../paths.ts'
 
 export interface FileId {
@@ -123,7 +132,7 @@ export function createPool(paths: Paths): LocalPool {
       const target = pathIn(to, file)
       const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`
       await place(from, temporary)
-      await renameName(temporary, target)
+      await renameOver(temporary, target)
       await fsyncPath(dirname(target))
     },
     has: (file) => exists(path(file)),
@@ -201,6 +210,6 @@ async function replaceOther(stored: string, target: string): Promise<boolean> {
   if (wanted.ino === present.ino && wanted.dev === present.dev) return false
   const other = `${target}.${randomBytes(6).toString('hex')}.tmp`
   await linkFile(stored, other)
-  await renameName(other, target)
+  await renameOver(other, target)
   return true
 }
