@@ -23,6 +23,7 @@ export function renderPage(template: string, prefix: string): Page {
       "script-src 'self'",
       `style-src 'self' 'nonce-${nonce}'`,
       "img-src 'self' data:",
+      "font-src 'self'",
       "connect-src 'self'",
       "base-uri 'self'",
       "form-action 'self'",

@@ -1,4 +1,5 @@
 // Starts the console.
+import '@fontsource-variable/geist/wght.css'
 import '@mantine/core/styles.css'
 import '@mantine/spotlight/styles.css'
 import './styles.css'

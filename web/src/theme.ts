@@ -8,7 +8,7 @@ export const theme = createTheme({
   defaultRadius: 'sm',
   cursorType: 'pointer',
   respectReducedMotion: true,
-  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
+  fontFamily: '"Geist Variable", system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
   fontFamilyMonospace: 'ui-monospace, "Cascadia Mono", "DejaVu Sans Mono", Menlo, monospace',
   headings: { fontWeight: '650' },
 })
@@ -21,6 +21,10 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--gh-line': 'var(--mantine-color-gray-3)',
     '--gh-soft': 'var(--mantine-color-gray-0)',
     '--gh-selected': 'var(--mantine-color-indigo-0)',
+    '--gh-good': 'var(--mantine-color-teal-8)',
+    '--gh-care': '#b25e00',
+    '--gh-bad': 'var(--mantine-color-red-8)',
+    '--gh-review': 'var(--mantine-color-violet-7)',
   },
   dark: {
     '--mantine-color-dimmed': '#a9aeb5',
@@ -28,5 +32,9 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--gh-line': 'var(--mantine-color-dark-4)',
     '--gh-soft': 'var(--mantine-color-dark-6)',
     '--gh-selected': 'var(--mantine-color-dark-5)',
+    '--gh-good': 'var(--mantine-color-teal-5)',
+    '--gh-care': 'var(--mantine-color-yellow-5)',
+    '--gh-bad': 'var(--mantine-color-red-5)',
+    '--gh-review': 'var(--mantine-color-violet-4)',
   },
 })

@@ -1,5 +1,6 @@
 // The facts about each page that the frame uses. routes.tsx declares the pages themselves.
 import { useRouter, type AnyRoute } from '@tanstack/react-router'
+import type { LucideIcon } from 'lucide-react'
 import { useMemo } from 'react'
 import type { Access } from '../../../src/domain/roles.ts'
 
@@ -9,8 +10,18 @@ export interface PageFacts {
   access: Access | null
   /** keys after `g` that open the page */
   keys?: string
-  group?: 'work' | 'look' | 'run'
+  group?: keyof typeof GROUPS
+  /** beside the title, in the navigation */
+  icon?: LucideIcon
 }
+
+/** The groups of the navigation, in order. The first has no heading. */
+export const GROUPS = {
+  start: null,
+  packages: 'Packages',
+  security: 'Security',
+  administration: 'Administration',
+} as const
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {

@@ -17,6 +17,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { spotlight } from '@mantine/spotlight'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
+import { Search } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react'
 import { mayAccess } from '../../../src/domain/roles.ts'
 import { read } from '../api/api.ts'
@@ -25,11 +26,10 @@ import { signOut } from '../session/keep-alive.ts'
 import { useSession } from '../session/session.ts'
 import { focusTitle, Shown } from '../parts/arrival.ts'
 import { useGoKeys } from './go-keys.ts'
-import { useNavigation } from './navigation.ts'
+import { Logo } from '../parts/logo.tsx'
+import { GROUPS, useNavigation } from './navigation.ts'
 
 const Palette = lazy(() => import('./palette.tsx'))
-
-const GROUPS = { work: 'Work', look: 'Look', run: 'Run' } as const
 
 export function Shell({ children }: { children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure(false)
@@ -67,7 +67,8 @@ export function Shell({ children }: { children: ReactNode }) {
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
             <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-            <Link to="/" style={{ textDecoration: 'none', color: 'inherit', fontWeight: 700 }}>
+            <Link to="/" className="brand">
+              <Logo />
               Gatehouse
             </Link>
           </Group>
@@ -76,6 +77,7 @@ export function Shell({ children }: { children: ReactNode }) {
               variant="default"
               size="xs"
               onClick={spotlight.open}
+              leftSection={<Search size={14} aria-hidden />}
               rightSection={wide ? <Kbd size="xs">/</Kbd> : undefined}
             >
               Search
@@ -108,13 +110,16 @@ export function Shell({ children }: { children: ReactNode }) {
           {Object.entries(GROUPS).map(([group, label]) => {
             const entries = allowed.filter((entry) => entry.group === group)
             return entries.length === 0 ? null : (
-              <div key={group} style={{ marginBottom: '0.75rem' }}>
-                <Text size="xs" c="dimmed" px="sm" py={4} fw={600}>
-                  {label}
-                </Text>
-                {entries.map(({ path, title }) => (
+              <div key={group} className="navigation">
+                {label && (
+                  <Text size="xs" c="dimmed" px="xs" pb={4} fw={600}>
+                    {label}
+                  </Text>
+                )}
+                {entries.map(({ path, title, icon: Icon }) => (
                   <NavLink
                     key={path}
+                    leftSection={Icon && <Icon size={16} aria-hidden />}
                     component={Link}
                     to={path}
                     activeOptions={{ exact: path === '/' }}

@@ -85,7 +85,7 @@ export function Bars({
       </svg>
       <figcaption style={{ display: 'flex', gap: '1rem', flexWrap: 'wrap' }}>
         {series.map(({ name, color }) => (
-          <span className="mark" key={name} style={{ ['--mark' as string]: color }}>
+          <span className="legend" key={name} style={{ ['--mark' as string]: color }}>
             {name}
           </span>
         ))}

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { call } from '../api/api.ts'
 import { Empty, Failure } from './answer.tsx'
-import { Mark, SeverityMark, Toned } from './marks.tsx'
+import { Exploited, SeverityMark, Toned } from './marks.tsx'
 import { Rows } from './rows.tsx'
 import { useMay } from '../session/session.ts'
 import type { PackageRecord } from './record.ts'
@@ -49,7 +49,7 @@ export function FindingsTable({ findings, compared }: { findings: readonly Findi
               ) : (
                 id
               )}{' '}
-              {exploited && <Mark color="var(--mantine-color-red-9)">known exploited</Mark>}
+              {exploited && <Exploited />}
               <Text size="xs" c="dimmed" maw={480}>
                 {description}
               </Text>

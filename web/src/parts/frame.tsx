@@ -1,6 +1,7 @@
 // The frame of the pages without a session.
 import { Center, Paper, Stack, Text, Title } from '@mantine/core'
 import { useEffect, type ReactNode } from 'react'
+import { Logo } from './logo.tsx'
 
 export function Frame({ title, children }: { title: string; children: ReactNode }) {
   useEffect(() => {
@@ -11,7 +12,8 @@ export function Frame({ title, children }: { title: string; children: ReactNode 
       <Paper withBorder p="xl" w="100%" maw={440}>
         <Stack>
           <div>
-            <Text size="sm" c="dimmed" fw={600}>
+            <Text component="div" className="brand" mb="sm">
+              <Logo />
               Gatehouse
             </Text>
             <Title order={1} size="h3">

@@ -1,18 +1,18 @@
 // Words for the values of the API, once for all pages.
 export const STATUSES = {
-  published: { word: 'published', color: 'var(--mantine-color-teal-7)' },
-  pending_review: { word: 'in review', color: 'var(--mantine-color-violet-6)' },
-  quarantined: { word: 'quarantined', color: 'var(--mantine-color-red-8)' },
-  rejected: { word: 'rejected', color: 'var(--mantine-color-gray-7)' },
+  published: { word: 'published', color: 'var(--gh-good)' },
+  pending_review: { word: 'in review', color: 'var(--gh-review)' },
+  quarantined: { word: 'quarantined', color: 'var(--gh-bad)' },
+  rejected: { word: 'rejected', color: 'var(--mantine-color-dimmed)' },
 } as const
 
 export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible', 'unknown'] as const
 export type Severity = (typeof SEVERITIES)[number]
 
 export const SEVERITY_COLORS: Record<Severity, string> = {
-  critical: 'var(--mantine-color-red-9)',
-  high: 'var(--mantine-color-red-6)',
-  medium: 'var(--mantine-color-yellow-7)',
+  critical: 'var(--gh-bad)',
+  high: 'var(--gh-bad)',
+  medium: 'var(--gh-care)',
   low: 'var(--mantine-color-blue-5)',
   negligible: 'var(--mantine-color-gray-5)',
   unknown: 'var(--mantine-color-gray-5)',

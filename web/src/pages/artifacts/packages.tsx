@@ -64,7 +64,7 @@ const COLUMNS: readonly Column<Item>[] = [
     head: 'Findings',
     cell: ({ cve_summary: summary }) => <Findings counts={summary} scanned={summary?.scanned ?? false} />,
   },
-  { head: 'Taken in', sort: 'imported_at', cell: ({ imported_at: at }) => <When at={at} /> },
+  { head: 'Added', sort: 'imported_at', cell: ({ imported_at: at }) => <When at={at} /> },
 ]
 
 export default function Packages() {

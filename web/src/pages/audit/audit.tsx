@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { linkTo, readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../parts/filters.tsx'
-import { Toned } from '../../parts/marks.tsx'
+import { Event } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
@@ -73,18 +73,11 @@ export default function Audit() {
                 id={({ seq, timestamp, action }) => `${seq ?? timestamp} ${action}`}
                 columns={[
                   {
-                    head: 'When',
+                    head: 'Time',
                     cell: ({ timestamp }) => <time dateTime={timestamp}>{utc(timestamp).replace(' UTC', '')}</time>,
                   },
-                  { head: 'Who', cell: ({ user }) => user },
-                  {
-                    head: 'What',
-                    cell: ({ action, result }) => (
-                      <Toned tone={result === 'SUCCESS' ? 'good' : result === 'WARNING' ? 'care' : 'bad'}>
-                        {action}
-                      </Toned>
-                    ),
-                  },
+                  { head: 'User', cell: ({ user }) => user },
+                  { head: 'Action', cell: (entry) => <Event of={entry} /> },
                   {
                     head: 'Package',
                     cell: ({ package: name, version, distribution }) =>
@@ -98,9 +91,9 @@ export default function Audit() {
                         size="compact-xs"
                         variant="default"
                         onClick={() => setOpen(entry)}
-                        aria-label={`All of entry ${entry.seq ?? entry.timestamp}`}
+                        aria-label={`Details of entry ${entry.seq ?? entry.timestamp}`}
                       >
-                        all
+                        Details
                       </Button>
                     ),
                   },

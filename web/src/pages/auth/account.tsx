@@ -63,7 +63,7 @@ function Password() {
           {change.isError && <Failure error={change.error} />}
           {change.data && <Text role="status">{change.data.message}</Text>}
           <PasswordInput
-            label="Present password"
+            label="Current password"
             required
             autoComplete="current-password"
             value={current}
@@ -78,7 +78,7 @@ function Password() {
             onChange={(event) => setFresh(event.currentTarget.value)}
           />
           <Button type="submit" variant="default" loading={change.isPending} w="fit-content">
-            Change it
+            Change password
           </Button>
         </Stack>
       </Form>

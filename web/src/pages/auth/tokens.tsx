@@ -78,7 +78,7 @@ export default function Tokens() {
                   ),
                 },
                 { head: 'Used', cell: ({ last_used: at }) => <When at={at} /> },
-                { head: 'Ends', cell: ({ expires_at: at }) => <When at={at} none="no end" /> },
+                { head: 'Expires', cell: ({ expires_at: at }) => <When at={at} /> },
                 { head: 'State', cell: (token) => <State of={token} /> },
                 {
                   head: '',

@@ -55,7 +55,7 @@ export default function Users() {
                   <Toned tone={active ? 'good' : 'unknown'}>{active ? 'active' : 'disabled'}</Toned>
                 ),
               },
-              { head: 'Last here', cell: ({ last_login: at }) => <When at={at} /> },
+              { head: 'Last sign-in', cell: ({ last_login: at }) => <When at={at} /> },
               {
                 head: '',
                 cell: (user) => (

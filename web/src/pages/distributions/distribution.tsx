@@ -5,7 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { read, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { Bars } from '../../parts/chart.tsx'
-import { Mark } from '../../parts/marks.tsx'
+import { Toned } from '../../parts/marks.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
@@ -80,8 +80,7 @@ export default function Distribution() {
                     { head: 'Why', cell: ({ causes }) => causes.join(', ').replaceAll('_', ' ') || 'published again' },
                     {
                       head: '',
-                      cell: ({ live }) =>
-                        live ? <Mark color="var(--mantine-color-teal-7)">what clients see</Mark> : null,
+                      cell: ({ live }) => (live ? <Toned tone="good">what clients see</Toned> : null),
                     },
                   ]}
                 />

@@ -45,7 +45,7 @@ export function OpenReviews({ codename }: { codename: string }) {
                     ),
                     parts: [
                       {
-                        color: sla.expired ? 'var(--mantine-color-red-8)' : 'var(--mantine-color-violet-6)',
+                        color: sla.expired ? 'var(--gh-bad)' : 'var(--gh-review)',
                         value: since ? Math.max(0, Date.now() - Date.parse(since)) / DAY_MS : 0,
                       },
                     ],

@@ -43,7 +43,7 @@ export function FeedAges() {
                   label: feed.name,
                   parts: [
                     {
-                      color: isOld(feed) ? 'var(--mantine-color-yellow-7)' : 'var(--mantine-color-teal-7)',
+                      color: isOld(feed) ? 'var(--gh-care)' : 'var(--gh-good)',
                       value: Number.isFinite(ageOf(feed)) ? ageOf(feed) : 0,
                     },
                   ],

@@ -56,7 +56,7 @@ export function MirrorPanel({ id }: { id: number }) {
                       Change
                     </Button>
                     <Button size="compact-sm" variant="default" onClick={() => setAsks('delete')}>
-                      Mirror no more
+                      Stop mirroring
                     </Button>
                   </>
                 )}
@@ -93,7 +93,7 @@ export function MirrorPanel({ id }: { id: number }) {
             {asks === 'delete' && (
               <Confirm
                 title={`Mirror ${label} no more`}
-                action="Mirror no more"
+                action="Stop mirroring"
                 close={() => setAsks(null)}
                 run={() => call('DELETE /import/mirror/sources/{id}', { params })}
               >

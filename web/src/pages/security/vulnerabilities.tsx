@@ -6,7 +6,7 @@ import { readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { ChoiceFilter, Filters, FlagFilter, TextFilter } from '../../parts/filters.tsx'
-import { Findings, Mark, SeverityMark, Status } from '../../parts/marks.tsx'
+import { Exploited, Findings, SeverityMark, Status } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
@@ -92,7 +92,7 @@ function Name({ of: { id, aliases, in_kev: exploited, description, urls } }: { o
       ) : (
         id
       )}{' '}
-      {exploited && <Mark color="var(--mantine-color-red-9)">known exploited</Mark>}
+      {exploited && <Exploited />}
       {aliases.length > 0 && (
         <Text size="xs" maw={420} lineClamp={2}>
           {aliases.join(', ')}

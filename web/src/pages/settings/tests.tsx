@@ -9,7 +9,7 @@ const TESTS: Record<string, { label: string; endpoint: Endpoint; body?: object }
   email: { label: 'Send a test mail', endpoint: 'POST /settings/test-email' },
   notifications: { label: 'Post a test event', endpoint: 'POST /settings/test-webhook' },
   ldap: { label: 'Connect to the directory', endpoint: 'POST /settings/test-ldap' },
-  retention: { label: 'What would be removed now', endpoint: 'POST /settings/run-retention', body: { dry_run: true } },
+  retention: { label: 'Preview clean-up', endpoint: 'POST /settings/run-retention', body: { dry_run: true } },
 }
 
 export function Tests({ section, saved }: { section: string; saved: boolean }) {
