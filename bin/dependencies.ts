@@ -70,7 +70,11 @@ const PERMISSIVE = [
   ...['CC0-1.0', 'CC-BY-3.0', 'Python-2.0'],
 ]
 /** Used unchanged, as separate files that anybody may exchange. */
-const AS_FILES: Readonly<Record<string, string>> = { openpgp: 'LGPL-3.0+', 'node-liblzma': 'LGPL-3.0' }
+const AS_FILES: Readonly<Record<string, string>> = {
+  openpgp: 'LGPL-3.0+',
+  'node-liblzma': 'LGPL-3.0',
+  '@fontsource-variable/geist': 'OFL-1.1',
+}
 /** Packages without a stated licence; each contains the text of the MIT licence. */
 const UNSTATED = ['decko', 'stickyfill']
 

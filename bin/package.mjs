@@ -52,6 +52,8 @@ function layOut(/** @type {string} */ stage) {
   copy('deploy/prometheus', 'doc/prometheus')
   copy('deploy/grafana', 'doc/grafana')
   for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) copy(name, `doc/${name}`, () => true)
+  // The licence of the typeface asks for its text beside the files.
+  copy('node_modules/@fontsource-variable/geist/LICENSE', 'doc/LICENSE.typeface', () => true)
   for (const name of ['gatehouse.env', 'serve.env']) copy(`deploy/package/${name}`, `etc/${name}`)
   for (const name of ['postinstall.sh', 'preremove.sh', 'postremove.sh'])
     copy(`deploy/package/${name}`, `scripts/${name}`)
