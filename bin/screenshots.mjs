@@ -30,7 +30,7 @@ const PAGES = [
     'import?tab=mirrors',
     'import?tab=reserved',
   ],
-  ...['distributions', 'distributions/bookworm', 'vulnerabilities', 'decisions', 'audit', 'users', 'tokens'],
+  ...['distributions', 'distributions/bookworm', 'vulnerabilities', 'decisions', 'audit', 'tasks', 'users', 'tokens'],
   ...['settings', 'settings/validation', 'settings/ldap', 'backup', 'health', 'logs', 'account'],
 ]
 const LOOKS = /** @type {const} */ ([

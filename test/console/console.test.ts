@@ -250,6 +250,24 @@ describe('the five jobs', () => {
       )
       .toEqual(['jammy', 'noble'])
   })
+
+  test('quarantine: a published version leaves the index, with the reason in its history', async () => {
+    await service.upload(await buildDeb({ name: 'pulled' }), 'pulled.deb', { distribution: 'noble' })
+    const { page } = await place(MAINTAINER)
+    await page.goto('/packages/pulled')
+    await page.getByRole('button', { name: 'Quarantine' }).click()
+    const dialog = page.getByRole('dialog')
+    const send = dialog.getByRole('button', { name: 'Quarantine' })
+    expect(await send.isDisabled()).toBe(true)
+    await dialog.getByLabel('Reason').fill('its key leaked')
+    await send.click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await statusOf('pulled')).toBe('quarantined')
+    const index = await fetch(`${service.apt}/repos/dists/noble/main/binary-amd64/Packages`)
+    expect(await index.text()).not.toContain('Package: pulled')
+    await page.getByRole('tab', { name: 'History' }).click()
+    await page.getByRole('cell', { name: 'its key leaked' }).waitFor()
+  })
 })
 
 describe('what comes from upstream', () => {
@@ -271,6 +289,16 @@ describe('what comes from upstream', () => {
     await page.getByText('1 published.').waitFor()
     expect(await statusOf('mirrored')).toBe('published')
     await upstream.close()
+  })
+
+  test('the tasks page has the run of the mirror, with its log', async () => {
+    const { page } = await place(MAINTAINER)
+    await page.goto('/tasks?state=done')
+    await page
+      .getByRole('button', { name: /^Log of task \d+: mirror/ })
+      .first()
+      .click()
+    await page.getByRole('dialog').getByRole('list', { name: 'Log' }).getByText('1 of 1 packages').waitFor()
   })
 
   test('a name that is reserved in the console is refused by the API', async () => {
@@ -340,6 +368,7 @@ describe('every page', () => {
     '/vulnerabilities',
     '/decisions',
     '/audit',
+    '/tasks',
     '/users',
     '/tokens',
     '/settings',
@@ -350,6 +379,8 @@ describe('every page', () => {
     '/account',
   ]
 
+  /** WCAG 2.2 AA, and what axe calls best practice: landmarks, headings, empty table heads. */
+  const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
   let admin: Seat
   beforeAll(async () => void (admin = await place(ADMIN)))
 
@@ -368,7 +399,7 @@ describe('every page', () => {
         await page.emulateMedia({ colorScheme })
         await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
         // Without legacy mode every analysis opens another page for frames, which the console does not have.
-        const axe = new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']).setLegacyMode(true)
+        const axe = new AxeBuilder({ page }).withTags(RULES).setLegacyMode(true)
         for (const { id, nodes } of (await axe.analyze()).violations) {
           const some = nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))
           found.push(`${colorScheme}: ${id}: ${some.join(' | ')}`)

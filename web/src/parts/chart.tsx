@@ -95,7 +95,7 @@ export function Bars({
           <caption>{title}</caption>
           <thead>
             <tr>
-              <th />
+              <td />
               {series.map(({ name }) => (
                 <th key={name}>{name}</th>
               ))}

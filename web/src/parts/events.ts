@@ -1,5 +1,5 @@
 // Audit entries in words: what was decided, not only that somebody decided.
-import type { Tone } from './words.ts'
+import { sentence, type Tone } from './words.ts'
 
 interface Entry {
   action: string
@@ -15,17 +15,10 @@ const DECISIONS: Record<string, { text: string; tone: Tone }> = {
   assigned: { text: 'Review assigned', tone: 'good' },
 }
 
-/** Abbreviations that stay in capitals. */
-const CAPITALS = /\b(api|cve|epss|gpg|kev|mfa|oidc|sla)\b/g
-
 /** @returns "Approved: risk accepted", "Login", "CVE rematch" */
 export function eventWords({ action, result, outcome }: Entry): { text: string; tone: Tone } {
   const decided = action === 'SECURITY_DECISION' && result === 'SUCCESS' ? DECISIONS[outcome ?? ''] : undefined
   if (decided) return decided
-  const words = action
-    .toLowerCase()
-    .replaceAll('_', ' ')
-    .replace(CAPITALS, (word) => word.toUpperCase())
   const tone = result === 'SUCCESS' ? 'good' : result === 'WARNING' ? 'care' : 'bad'
-  return { text: words.charAt(0).toUpperCase() + words.slice(1), tone }
+  return { text: sentence(action), tone }
 }

@@ -30,11 +30,16 @@ export const Pager = memo(function Pager({ page, pages, total, what, size }: Pag
   const filter = useFilter()
   const to = (n: number) => (now: Record<string, unknown>) => ({ ...now, page: n === 1 ? undefined : n })
   return (
-    <Group gap="md" mt="sm" component="nav" aria-label="Pages">
+    <Group gap="md" mt="sm" component="nav" aria-label="Pagination">
       <Text size="sm" c="dimmed">
         {`${new Intl.NumberFormat().format(total)} ${what}`}
         {pages > 1 && `, page ${page} of ${pages}`}
       </Text>
+      {page > 2 && (
+        <Link to="." search={to(1)}>
+          First
+        </Link>
+      )}
       {page > 1 && (
         <Link to="." search={to(page - 1)} rel="prev">
           Previous
@@ -43,6 +48,11 @@ export const Pager = memo(function Pager({ page, pages, total, what, size }: Pag
       {page < pages && (
         <Link to="." search={to(page + 1)} rel="next">
           Next
+        </Link>
+      )}
+      {page < pages - 1 && (
+        <Link to="." search={to(pages)}>
+          Last
         </Link>
       )}
       {size !== undefined && total > PAGE_SIZES[0] && (

@@ -3,6 +3,7 @@ import { memo, type ReactNode } from 'react'
 import { Link } from '@tanstack/react-router'
 
 export interface Column<T> {
+  /** empty for a column of buttons */
   head: string
   cell: (row: T) => ReactNode
   /** right-aligned figures */
@@ -10,6 +11,9 @@ export interface Column<T> {
   /** the value of the URL's `sort` for this column */
   sort?: string
 }
+
+/** The head of a column of buttons. It is read aloud and not shown, because the buttons say what they do. */
+const ACTIONS = 'Actions'
 
 interface RowsProps<T> {
   of: readonly T[]
@@ -33,7 +37,13 @@ export function Rows<T>({ of, columns, id, label, sort, selected }: RowsProps<T>
                 className={column.number ? 'number' : undefined}
                 aria-sort={sortState(column.sort, sort)}
               >
-                {column.sort ? <SortLink column={column.sort} sort={sort} head={column.head} /> : column.head}
+                {column.sort ? (
+                  <SortLink column={column.sort} sort={sort} head={column.head} />
+                ) : column.head === '' ? (
+                  <span className="visually-hidden">{ACTIONS}</span>
+                ) : (
+                  column.head
+                )}
               </th>
             ))}
           </tr>

@@ -74,6 +74,18 @@ export const ACTIONS = {
   reject: 'Reject',
 } as const
 
+/** Abbreviations that stay in capitals. */
+const CAPITALS = /\b(api|av|cve|epss|gpg|kev|mfa|oidc|sla)\b/g
+
+/** @returns "API token create" for API_TOKEN_CREATE, "cve-rematch" or the like */
+export function sentence(key: string): string {
+  const words = key
+    .toLowerCase()
+    .replace(/[_-]/g, ' ')
+    .replace(CAPITALS, (word) => word.toUpperCase())
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
 /** @returns "1 package", "2 packages" */
 export function count(n: number, one: string, many = `${one}s`): string {
   return `${new Intl.NumberFormat().format(n)} ${n === 1 ? one : many}`

@@ -14,6 +14,7 @@ import { Charts } from './charts.tsx'
 import { DeleteVersion } from './delete.tsx'
 import { Install } from './install.tsx'
 import { Matrix } from './matrix.tsx'
+import { Quarantine } from './quarantine.tsx'
 import { Promote } from './promote.tsx'
 import type { Detail, PackageRecord } from '../../parts/record.ts'
 import { RecordTabs } from './tabs.tsx'
@@ -29,7 +30,7 @@ export default function Package() {
 
 function Known({ detail }: { detail: Detail }) {
   const asked = route.useSearch()
-  const [asks, setAsks] = useState<'promote' | 'delete' | null>(null)
+  const [asks, setAsks] = useState<'promote' | 'quarantine' | 'delete' | null>(null)
   const mayMaintain = useMay('maintainer+')
   const mayAudit = useMay('auditor+')
   const record = recordOf(detail, asked) ?? detail.versions[0]
@@ -52,6 +53,11 @@ function Known({ detail }: { detail: Detail }) {
                 search={{ item: `${detail.name} ${record.version} ${arch} ${distribution}` } as never}
               >
                 Review
+              </Button>
+            )}
+            {record.status === 'published' && (
+              <Button variant="default" onClick={() => setAsks('quarantine')}>
+                Quarantine
               </Button>
             )}
             <Button variant="default" onClick={() => setAsks('delete')}>
@@ -101,6 +107,7 @@ function Known({ detail }: { detail: Detail }) {
         </Text>
       )}
       {asks === 'promote' && <Promote record={record} close={() => setAsks(null)} />}
+      {asks === 'quarantine' && <Quarantine record={record} close={() => setAsks(null)} />}
       {asks === 'delete' && <DeleteVersion record={record} close={() => setAsks(null)} />}
     </Page>
   )

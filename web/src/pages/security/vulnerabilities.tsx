@@ -112,10 +112,7 @@ function Packages({ of: { packages, packages_total: total, served_total: served 
         {served === 0 ? `none of ${total} is offered to clients` : `${served} of ${total} offered to clients`}
       </Text>
       {packages.map(({ name, version, arch, distribution, status, fix_versions: fixes }) => (
-        <div
-          key={`${name} ${version} ${arch} ${distribution}`}
-          style={{ display: 'flex', gap: '0.8em', flexWrap: 'wrap' }}
-        >
+        <div key={`${name} ${version} ${arch} ${distribution}`} className="targets">
           <VersionLink name={name} version={version} />
           <span>{distribution}</span>
           <Status value={status} />
