@@ -1,17 +1,18 @@
-// Outbound HTTP that cannot be led into the inner network: addresses are checked at connect time, redirects one by one.
+// Outbound HTTP that cannot be led into the inner network: every address passes the guard, and redirects one by one.
 //
 // undici's interceptor for redirects (8.13) is not used. It reads the whole body of a redirect (210 MB where ours left after 4),
 // also follows 300, and does not show one hop to the check of the next, so https could lead to http. Its interceptors for retries
-// and DNS would replace no code: nothing here is retried, and `lookup` resolves names.
+// and DNS would replace no code: nothing here is retried, and the guard resolves names.
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { lookup, type LookupAddress, type LookupOptions } from 'node:dns'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
-import { isForbidden, isForbiddenHost } from './forbidden-addresses.ts'
+import { request, type Dispatcher } from 'undici'
+import { createAddressGuard, type AddressGuardOptions } from './address-guard.ts'
+import { failureOf, HttpError, tooLarge } from './http-error.ts'
+import { traced } from './http-span.ts'
 import { retryAfterMs } from './retry-after.ts'
-import { trace, traceHeaders, type Attributes } from './trace.ts'
+import { traceHeaders } from './trace.ts'
 
 export interface HttpLimits {
   maxBytes: number
@@ -68,82 +69,11 @@ export interface HttpClient {
   close(): Promise<void>
 }
 
-/** A failure whose message may be shown to clients: it names no inner address except the one that the caller requested. */
-export class HttpError extends Error {
-  readonly reason: 'forbidden_target' | 'unreachable' | 'status' | 'too_large' | 'timeout'
-  /** the status received, where the reason is `status` */
-  readonly status: number | undefined
-  /** how long the receiver of a `post` asks the sender to wait */
-  readonly retryAfterMs: number | null
-  constructor(
-    reason: HttpError['reason'],
-    message: string,
-    options?: ErrorOptions & { status?: number; retryAfterMs?: number | null },
-  ) {
-    super(message, options)
-    this.reason = reason
-    this.status = options?.status
-    this.retryAfterMs = options?.retryAfterMs ?? null
-  }
-}
-
 const REDIRECTS = 5
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308])
 
-/**
- * @param allowPrivate allows loopback and private addresses; link-local and metadata addresses are always refused
- * @param allowedHosts names and addresses that are allowed although they are private
- * @param proxy used for http and https, except for the hosts in `except` (syntax of `NO_PROXY`); it resolves the names
- */
-export function createHttpClient(options: {
-  allowPrivate: boolean
-  allowedHosts?: readonly string[]
-  proxy?: { http: string | null; https: string | null; except: string | null }
-}): HttpClient {
-  const { allowedHosts = [], proxy } = options
-  const mayBePrivate = (host: string) => options.allowPrivate || allowedHosts.includes(host.toLowerCase())
-
-  const guarded = (
-    host: string,
-    asked: LookupOptions,
-    done: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
-  ): void => {
-    lookup(host, { ...asked, all: true }, (error, addresses) => {
-      if (error) {
-        done(error, [])
-        return
-      }
-      // A forbidden address among allowed ones is an attack on this check, so the name is refused.
-      if (addresses.some(({ address }) => isForbidden(address, mayBePrivate(host)))) {
-        done(forbidden(host), [])
-        return
-      }
-      if (asked.all) {
-        done(null, addresses)
-        return
-      }
-      done(null, addresses[0]?.address ?? '', addresses[0]?.family ?? 4)
-    })
-  }
-  const connect = { lookup: guarded as never, timeout: 10_000 }
-  // A second protocol would be a second parser of untrusted data; apt, dnf and apk also use HTTP/1.1.
-  const allowH2 = false
-  const dispatcher: Dispatcher =
-    proxy?.http || proxy?.https
-      ? new EnvHttpProxyAgent({
-          ...{ connect, allowH2 },
-          noProxy: proxy.except ?? '',
-          ...(proxy.http ? { httpProxy: proxy.http } : {}),
-          ...(proxy.https ? { httpsProxy: proxy.https } : {}),
-        })
-      : new Agent({ connect, allowH2 })
-
-  /** Checks a literal address here, because it is never resolved. */
-  function check(url: URL): void {
-    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw forbidden(url.href)
-    const host = url.hostname.replace(/^\[|\]$/g, '')
-    if (isForbiddenHost(host, mayBePrivate(host))) throw forbidden(host)
-  }
+export function createHttpClient(options: AddressGuardOptions): HttpClient {
+  const { dispatcher, check } = createAddressGuard(options)
 
   /** Follows redirects, each checked like the first address. */
   async function follow(
@@ -290,29 +220,6 @@ export function isDowngrade(from: URL, to: URL): boolean {
   return from.protocol === 'https:' && to.protocol !== 'https:'
 }
 
-/** The span ends with the header of the answer. Its attributes name only the host: paths and queries may contain secrets. */
-function traced(
-  method: 'GET' | 'POST',
-  url: URL,
-  send: () => Promise<Dispatcher.ResponseData>,
-): Promise<Dispatcher.ResponseData> {
-  const attributes: Attributes = {
-    'http.request.method': method,
-    'server.address': url.hostname,
-    'server.port': Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
-  }
-  return trace(
-    method,
-    attributes,
-    async (seen) => {
-      const answer = await send()
-      seen['http.response.status_code'] = answer.statusCode
-      return answer
-    },
-    { isPart: true, kind: 'client' },
-  )
-}
-
 /** Closes the connection of a body that nobody reads. */
 function drop({ body }: Dispatcher.ResponseData): void {
   body.on('error', () => {}).destroy()
@@ -324,21 +231,4 @@ function parse(url: string): URL {
   } catch {
     throw new HttpError('forbidden_target', 'the address is not a URL')
   }
-}
-
-function forbidden(host: string): HttpError {
-  return new HttpError('forbidden_target', `${host} is not a public address: the request is refused`)
-}
-
-function tooLarge(url: URL, maxBytes: number): HttpError {
-  return new HttpError('too_large', `${url.host} sent more than ${maxBytes} bytes`)
-}
-
-function failureOf(error: unknown, url: string): HttpError {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof HttpError) return cause
-  const { name, code, message } = error as NodeJS.ErrnoException
-  const host = URL.canParse(url) ? new URL(url).host : 'the address'
-  if (name === 'TimeoutError' || /TIMEOUT/.test(code ?? ''))
-    return new HttpError('timeout', `${host} did not answer in time`, { cause: error })
-  return new HttpError('unreachable', `${host} could not be read: ${code ?? message}`, { cause: error })
 }

@@ -1,6 +1,7 @@
 // Files of a repository over HTTP: conditional requests, ranges, and which failures are temporary.
 import { refused, type PathRules } from '../formats/catalog.ts'
-import { HttpError, type HttpAnswer, type HttpClient } from '../kernel/http-client.ts'
+import type { HttpAnswer, HttpClient } from '../kernel/http-client.ts'
+import { HttpError } from '../kernel/http-error.ts'
 import { retryAfterMs } from '../kernel/retry-after.ts'
 import { urlBelow, urlElsewhere } from './paths.ts'
 import { problemOf } from './problems.ts'

@@ -2,7 +2,7 @@
 import { Problem } from '../domain/problem.ts'
 import { refused } from '../formats/catalog.ts'
 import { isStorageFull } from '../kernel/files.ts'
-import { HttpError } from '../kernel/http-client.ts'
+import { HttpError } from '../kernel/http-error.ts'
 
 /** For content without the listed size or digest. */
 export function mismatch(sentence: string): Problem {

@@ -1,5 +1,6 @@
 // `fetch` for OpenID libraries over our guarded client: no private addresses, no redirects, bounded answers.
-import { HttpError, type HttpClient } from '../../kernel/http-client.ts'
+import type { HttpClient } from '../../kernel/http-client.ts'
+import { HttpError } from '../../kernel/http-error.ts'
 
 /** Discovery documents and key sets of large providers have 20 KB. */
 const MAX_BYTES = 512 * 1024

@@ -2,7 +2,7 @@
 // lost when a process dies. Each channel has its own position in it.
 import { sql } from 'kysely'
 import type { Clock } from '../../kernel/clock.ts'
-import { HttpError } from '../../kernel/http-client.ts'
+import { HttpError } from '../../kernel/http-error.ts'
 import type { Log } from '../../kernel/log.ts'
 import { trace } from '../../kernel/trace.ts'
 import type { Db } from '../../store/db.ts'
