@@ -2,7 +2,7 @@
 import type { Offered, PackageFormat } from '../../formats/format.ts'
 import { append } from '../../kernel/append.ts'
 import type { Db } from '../../store/db.ts'
-import type { DownloadedFile } from '../../store/downloads/counting.ts'
+import type { DownloadedFile } from '../../store/downloads/identified.ts'
 import { offersOfNames, type OfferedName } from '../../store/downloads/offered-files.ts'
 
 /** A path below the published tree of a format. */
