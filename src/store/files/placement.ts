@@ -1,21 +1,19 @@
-// Where the bytes of stored files belong (pool, quarantine or neither), and the order of removals and inserts.
+// Where the bytes of stored files belong: pool, quarantine or neither. Removes them from where they do not.
 //
 // Bytes are added and removed outside transactions. The file's row in `blobs` orders these steps:
 //  - A removal first claims the row in a transaction that finds no need for the bytes, then removes them, then
 //    marks the claim as ended. The row stays for an hour with the removal's token.
-//  - An insert puts the bytes in place first. Its transaction locks the row. If the row has a token that the insert has
-//    not seen, the bytes may have been removed since: it rolls back, waits for the end of the removal, puts the
-//    bytes in place again and repeats the transaction (`withBytes`).
+//  - An insert (`with-bytes`) puts the bytes in place first. Its transaction locks the row. If the row has a token that the
+//    insert has not seen, the bytes may have been removed since: it rolls back, waits for the end of the removal, puts the
+//    bytes in place again and repeats the transaction.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql, type Insertable } from 'kysely'
-import { isMissing } from '../../kernel/files.ts'
+import { sql } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 import { Problem } from '../../domain/problem.ts'
 import { isRefused } from '../../domain/transitions.ts'
 import type { Db } from '../db.ts'
 import { transaction } from '../transaction.ts'
-import type { BlobsTable } from '../tables.ts'
 import { RemovalUncertain } from '../objects/object-store.ts'
 import type { Pool } from './pool.ts'
 
@@ -31,99 +29,17 @@ const UNCERTAIN_SECONDS = 16 * 60
 /** When a caller should try again whose bytes may still be removed. */
 const UNCERTAIN_RETRY_SECONDS = 60
 const POLL_MS = 10
-const MOST_ATTEMPTS = 5
 /** How long the row of a removed file is kept; an insert takes seconds from its check of the bytes to its commit. */
 const TOMBSTONE_SECONDS = 3600
 
 /** Advisory lock: claims of removals share it; a backup that begins to hold removals takes it exclusively. */
 export const LOCK_REMOVALS = 0x6768_0001
 
-/** Tokens of removals that had ended before the bytes were put in place, by SHA-256. */
-export type SeenRemovals = ReadonlyMap<string, string>
-
-/** The bytes may have been removed since they were put in place; `withBytes` handles this error. */
-export class BytesRemoved extends Error {
-  readonly sha256: string
-  constructor(sha256: string) {
-    super(`the bytes of ${sha256} are being removed or were removed`)
-    this.sha256 = sha256
-  }
-}
-
-/**
- * Puts bytes in place and runs the transaction that inserts a reference to them. Repeats both when the bytes were removed in
- * between.
- * @param ensureBytes stores the bytes durably unless they are stored already; runs outside the transaction
- */
-export async function withBytes<T>(
-  db: Db,
-  ensureBytes: () => Promise<void>,
-  transact: (seen: SeenRemovals) => Promise<T>,
-): Promise<T> {
-  const seen = new Map<string, string>()
-  for (;;) {
-    await ensured(ensureBytes)
-    try {
-      return await transact(seen)
-    } catch (error) {
-      if (!(error instanceof BytesRemoved)) throw error
-      const token = await removalEnded(db, error.sha256)
-      if (token === null) seen.delete(error.sha256)
-      else seen.set(error.sha256, token)
-    }
-  }
-}
-
-/** Puts bytes in place. Tries again when a removal of the same bytes deletes the new directory before the file is in it. */
-export async function ensured(ensureBytes: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await ensureBytes()
-      return
-    } catch (error) {
-      if (!isMissing(error) || attempt === MOST_ATTEMPTS) throw error
-      await delay(POLL_MS)
-    }
-  }
-}
-
-/**
- * Inserts rows of stored files, or locks existing ones, in the order of their digests, so that two transactions with
- * the same files do not deadlock.
- * @param seen null when the caller does not bring the bytes (a record restored from its manifest)
- * @throws BytesRemoved
- */
-export async function insertBlobs(
-  tx: Db,
-  blobs: readonly Insertable<BlobsTable>[],
-  seen: SeenRemovals | null,
-): Promise<void> {
-  const bySha256 = new Map(blobs.map((blob) => [blob.sha256, blob]))
-  const rows = [...bySha256.values()].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1))
-  const stored = await tx
-    .insertInto('blobs')
-    .values(rows)
-    .onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` }))
-    .returning(['sha256', 'removal_token', 'removal_ended_at'])
-    .execute()
-  for (const { sha256, removal_token: token, removal_ended_at: endedAt } of stored) {
-    if (token === null) continue
-    if (seen && (endedAt === null || seen.get(sha256) !== token)) throw new BytesRemoved(sha256)
-    // The row may be left from a failed upload, without facts. Its token stays: other inserts have to check again too.
-    const { sha256: _key, ...columns } = bySha256.get(sha256) as Insertable<BlobsTable>
-    await tx
-      .updateTable('blobs')
-      .set({ ...columns, removal_ended_at: sql<Date>`now()` })
-      .where('sha256', '=', sha256)
-      .execute()
-  }
-}
-
 /**
  * @returns the token of the last removal, once it has ended; null when there is no row any more
  * @throws Problem('storage_unavailable') for a removal that the store did not answer
  */
-async function removalEnded(db: Db, sha256: string): Promise<string | null> {
+export async function removalEnded(db: Db, sha256: string): Promise<string | null> {
   for (;;) {
     const row = await db
       .selectFrom('blobs')
