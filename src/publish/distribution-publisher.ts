@@ -17,25 +17,14 @@ import type { Paths } from '../store/paths.ts'
 import { revisionOf } from '../store/records/served-query.ts'
 import type { BackgroundIndexRow, DistributionsTable } from '../store/tables.ts'
 import { createFlip } from './flip.ts'
-import { loadBlocks, saveBlocks } from './index/block-cache.ts'
-import { emptyState, follow, holdsPublished, sizeInMemory, type IndexState } from './index/index-state.ts'
 import { offersBetween } from './index/changes.ts'
+import type { IndexState } from './index/index-state.ts'
+import { createKeptIndex } from './index/kept-index.ts'
 import { renderIndex } from './index/render.ts'
-import {
-  GenerationGone,
-  generationName,
-  isVisible,
-  linkedGeneration,
-  linkPackages,
-  treeOf,
-  writeGeneration,
-  type Tree,
-  type Unchanged,
-} from './tree/generation.ts'
+import { GenerationGone, linkPackages, writeGeneration, type Unchanged } from './tree/generation.ts'
+import { generationName, isVisible, linkedGeneration, treeOf, type Tree } from './tree/tree.ts'
 import { cleaningEnded } from './tree/cleaning-claim.ts'
 import { unlinkAgain } from './tree/unlink-again.ts'
-
-const BLOCK_CACHE = 'blocks.cache'
 
 export interface DistributionPublisherDeps {
   db: Db
@@ -72,15 +61,6 @@ export interface Published {
   isUntidy: boolean
 }
 
-/** The state of the index in memory between publishes. */
-type Kept =
-  /** complete up to `state.revision` */
-  | { kind: 'cached'; state: IndexState; bytes: number; savedRevision: number }
-  /** no state: the next publish starts from the blocks on disk. Also while a change is applied, which may fail half-way */
-  | { kind: 'loading' }
-  /** no state, and the blocks on disk must not be used */
-  | { kind: 'untrusted' }
-
 /** The result of an attempt to publish. Every result but the bytes of a generation that is live now leads to another attempt. */
 type Attempt =
   | number
@@ -94,10 +74,9 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
   const offered = deps.offered(codename)
   const { format, distribution } = offered
   const tree = treeOf(deps.paths, format, distribution)
-  const cachePath = join(tree.base, BLOCK_CACHE)
+  const index = createKeptIndex(db, offered, join(tree.base, 'blocks.cache'))
   const exclusively = createSerial()
   const { reserveDate, flip } = createFlip(deps, tree, distribution)
-  let kept: Kept = { kind: 'loading' }
   /** Revision of the first attempt that linked packages and did not go live. */
   let linkedInVain: number | null = null
 
@@ -131,7 +110,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
   async function attempt(row: Selectable<DistributionsTable>, started: number): Promise<Attempt> {
     // The date is committed before it is used: 3-6 ms that run in parallel with the other work.
     const [state, seconds] = await allEnded([
-      trace('publish follow', {}, followed),
+      trace('publish follow', {}, index.followed),
       trace('publish reserve date', {}, reserveDate),
     ])
     const { revision, cleaning } = state
@@ -229,45 +208,12 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     }
   }
 
-  /** The blocks at the distribution's current revision: from memory, from disk, or from the database. */
-  async function followed(): Promise<IndexState> {
-    const before = kept
-    // Half of a change must not be published: the state after a failure is trusted no more than the state before it.
-    const pending: Kept = { kind: before.kind === 'untrusted' ? 'untrusted' : 'loading' }
-    kept = pending
-    const stored = before.kind === 'loading' ? await loadBlocks(cachePath, offered) : null
-    let state = before.kind === 'cached' ? before.state : (stored ?? emptyState(offered))
-    await follow(db, state, offered)
-    if (stored && !(await holdsPublished(db, state, offered))) {
-      state = emptyState(offered)
-      await follow(db, state, offered)
-    }
-    const savedRevision = before.kind === 'cached' ? before.savedRevision : -1
-    // `distrust` may have been called meanwhile.
-    if (kept === pending) kept = { kind: 'cached', state, bytes: sizeInMemory(state), savedRevision }
-    return state
-  }
-
-  async function save(): Promise<void> {
-    // A saved state counts all its packages as linked, so it must not contain packages that are not in the tree yet.
-    if (kept.kind !== 'cached' || kept.state.linked < kept.state.revision || kept.state.revision === kept.savedRevision)
-      return
-    const { revision } = kept.state
-    await saveBlocks(cachePath, kept.state)
-    kept.savedRevision = revision
-  }
-
   return {
     publish: () => exclusively(publish),
-    distrust: () => (kept = { kind: 'untrusted' }),
-    save: () => exclusively(save),
-    keptBytes: () => (kept.kind === 'cached' ? kept.bytes : 0),
-    drop: () =>
-      exclusively(async () => {
-        if (kept.kind !== 'cached' || kept.state.linked < kept.state.revision) return
-        await save()
-        kept = { kind: 'loading' }
-      }),
+    distrust: index.distrust,
+    save: () => exclusively(index.save),
+    keptBytes: index.bytes,
+    drop: () => exclusively(index.drop),
     exclusively,
   }
 }

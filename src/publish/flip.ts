@@ -9,7 +9,7 @@ import { ensureDirectory, exists, fsyncPath, removeFile } from '../kernel/files.
 import { renameName, symlinkName } from '../kernel/names.ts'
 import type { Db } from '../store/db.ts'
 import type { PublicationsTable } from '../store/tables.ts'
-import { ensureStanding, linkedGeneration, releaseDateOf, type Tree } from './tree/generation.ts'
+import { ensureStanding, linkedGeneration, releaseDateOf, type Tree } from './tree/tree.ts'
 
 const AHEAD_SECONDS = 4
 

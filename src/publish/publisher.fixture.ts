@@ -24,7 +24,7 @@ import { openKeys } from './signing/keys.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { createPublisher, type Publisher, type PublisherDeps } from './publisher.ts'
 import { ensureDistributions } from './initialize.ts'
-import { treeOf } from './tree/generation.ts'
+import { treeOf } from './tree/tree.ts'
 
 /** The parts that the tests of a file share, because creating them takes longer than creating a house. */
 export interface Site {

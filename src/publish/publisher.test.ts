@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createPublishingHouse, openSite, type PublishingHouse, type Site } from './publisher.fixture.ts'
 import { ensureDistributions, formerDistributions } from './initialize.ts'
 import type { Publisher } from './publisher.ts'
-import { linkedGeneration } from './tree/generation.ts'
+import { linkedGeneration } from './tree/tree.ts'
 import { entriesBelow } from '../kernel/files-below.ts'
 import { GRACE_MS } from '../domain/grace.ts'
 

@@ -7,7 +7,8 @@ import { findDistribution } from '../../src/formats/index.ts'
 import { createPendingDeletions } from '../../src/packages/records/pending-deletions.ts'
 import type { Offered } from '../../src/formats/format.ts'
 import { createCleaner } from '../../src/publish/tree/cleaner.ts'
-import { treeOf } from '../../src/publish/tree/generation.ts'
+import { sweep } from '../../src/publish/tree/sweep.ts'
+import { treeOf } from '../../src/publish/tree/tree.ts'
 import { readAuditKey } from '../../src/publish/signing/audit-keys.ts'
 import { verifyDirectory } from '../../src/audit/verify.ts'
 import type { FileId, Area } from '../../src/store/files/pool.ts'
@@ -104,7 +105,7 @@ async function collectTomorrow(db: Db, paths: Paths, { pool }: Stored): Promise<
   const distributions = await db.selectFrom('distributions').select('codename').execute()
   for (const { codename } of distributions) {
     if (!findDistribution(codename)) continue
-    await cleaner.sweep(codename)
+    await sweep({ db, paths, clock }, offered(codename))
     await cleanInTurns(() => cleaner.clean(codename))
   }
   const deletions = createPendingDeletions({

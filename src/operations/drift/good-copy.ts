@@ -1,7 +1,7 @@
 // Looks for an intact copy of a stored file in every place where the service may have one.
 import { join, relative } from 'node:path'
 import { isMissing } from '../../kernel/files.ts'
-import { treeOf } from '../../publish/tree/generation.ts'
+import { treeOf } from '../../publish/tree/tree.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import type { Need } from './needs.ts'
 import type { PublishedDeps } from './package-files.ts'

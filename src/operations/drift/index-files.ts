@@ -5,7 +5,7 @@ import type { IndexClaims, Offered, OwnSignatures } from '../../formats/format.t
 import { ifMissing, isMissing } from '../../kernel/files.ts'
 import { statName } from '../../kernel/names.ts'
 import { entriesBelow } from '../../kernel/files-below.ts'
-import { BY_HASH, leadsTo, linkedGeneration, treeOf, type Tree } from '../../publish/tree/generation.ts'
+import { BY_HASH, leadsTo, linkedGeneration, treeOf, type Tree } from '../../publish/tree/tree.ts'
 import type { Db } from '../../store/db.ts'
 import { transaction } from '../../store/transaction.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'

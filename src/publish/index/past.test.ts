@@ -20,7 +20,7 @@ import { blobRow } from '../../packages/records/stored-file.ts'
 import { insertBlobs } from '../../store/files/with-bytes.ts'
 import type { Db } from '../../store/db.ts'
 import { createPublishingHouse, openSite, type PublishingHouse, type Site } from '../publisher.fixture.ts'
-import { linkedGeneration } from '../tree/generation.ts'
+import { linkedGeneration } from '../tree/tree.ts'
 import { stateAt } from './index-state.ts'
 import { renderIndex } from './render.ts'
 

@@ -1,29 +1,21 @@
-// Removes files that no client can still be reading: old generations, unpublished package files, files of dead processes.
-import type { Stats } from 'node:fs'
-import { lstat, rm, rmdir, stat } from 'node:fs/promises'
+// Removes files that the rows name and no client can still be reading: old generations, package files that are not offered any more.
+import { rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import { GRACE_MS } from '../../domain/grace.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { ifMissing } from '../../kernel/files.ts'
-import { entriesBelow, namesIn } from '../../kernel/files-below.ts'
 import { createKeyed } from '../../kernel/keyed.ts'
-import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Paths } from '../../store/paths.ts'
-import { claimCleaning, claimIfFree, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
-import { linkedGeneration, treeOf, type Tree } from './generation.ts'
-import { unlinkAgain } from './unlink-again.ts'
+import { claimCleaning, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
+import { linkedGeneration, treeOf, type Tree } from './tree.ts'
+import { removeGeneration, removeUnlinked } from './shared-files.ts'
 import { boundAt, createMeasure, FEWEST, MOST, removableGenerations, type Bound, type Contents } from './superseded.ts'
 
 /** Files removed under one claim: removing 200 takes 20-200 ms. */
 const BATCH = 200
-const GENERATION = /^r\d+-/
-const TEMPORARY_LINK = /^\..+\.[0-9a-f]{12}$/
-const TEMPORARY_FILE = /\.[0-9a-f]{12}\.tmp$/
-const WORK_DIRECTORY = /^\.work-/
 
 export interface Cleaner {
   /** Codenames of distributions with something to remove; when disk space is short, of all with older generations. */
@@ -36,11 +28,6 @@ export interface Cleaner {
   clean(codename: string, bound?: Bound): Promise<void>
   /** The current limit for the superseded generations of a distribution. */
   bound(): Promise<Bound>
-  /**
-   * Removes files that no row names, left by a crash, and notes package files that `clean` has to look for again. Reads all
-   * directories of the tree.
-   */
-  sweep(codename: string): Promise<void>
 }
 
 interface Work {
@@ -63,7 +50,6 @@ export function createCleaner(deps: {
   const most = deps.mostSuperseded ?? MOST
   const bound = () => boundAt(deps.paths.root, most)
   const measureOf = createKeyed(createMeasure)
-  const isOld = (time: Date) => clock.now().getTime() - time.getTime() > GRACE_MS
 
   async function clean(codename: string, given?: Bound): Promise<void> {
     const offered = deps.offered(codename)
@@ -199,55 +185,6 @@ export function createCleaner(deps: {
     })
   }
 
-  async function sweep(codename: string): Promise<void> {
-    const { format, distribution } = deps.offered(codename)
-    const tree = treeOf(deps.paths, format, distribution)
-    await unlinkAgain(db, codename, 'recently ended')
-    const claim = await claimIfFree(db, codename)
-    // Another process is cleaning: the next sweep runs in an hour.
-    if (typeof claim === 'string') return
-    try {
-      const row = await db
-        .selectFrom('distributions')
-        .select(['generation', 'background_indexes'])
-        .where('codename', '=', codename)
-        .executeTakeFirstOrThrow()
-      const superseded = await db
-        .selectFrom('superseded_generations')
-        .select('generation')
-        .where('distribution', '=', codename)
-        .execute()
-      const kept = new Set([
-        row.generation,
-        await linkedGeneration(tree.link),
-        ...superseded.map((one) => one.generation),
-      ])
-      await removeOld(tree.base, (name) => GENERATION.test(name) && !kept.has(name), claim)
-      await removeUnlinked(join(tree.byHash, 'SHA256'), claim, ({ ctime }) => isOld(ctime))
-      const background = new Set(row.background_indexes.map((index) => index.sha256))
-      await removeUnlinked(tree.background, claim, ({ ctime }, name) => !background.has(name) && isOld(ctime))
-      await removeOld(dirname(tree.link), (name) => TEMPORARY_LINK.test(name), claim)
-      await removeOld(tree.base, (name) => TEMPORARY_FILE.test(name), claim)
-      for (const { path } of tree.standing) {
-        await removeOld(dirname(path), (name) => TEMPORARY_FILE.test(name) || TEMPORARY_LINK.test(name), claim)
-      }
-      await removeOld(tree.background, (name) => WORK_DIRECTORY.test(name), claim)
-    } finally {
-      await endCleaning(db, codename, claim)
-    }
-  }
-
-  /** Removes entries that were last changed before the grace time. */
-  async function removeOld(directory: string, matches: (name: string) => boolean, claim: Claim): Promise<void> {
-    for (const name of await namesIn(directory)) {
-      if (!matches(name)) continue
-      const info = await lstat(join(directory, name)).catch(ifMissing(null))
-      if (!info || !isOld(info.mtime)) continue
-      claim.check()
-      await rm(join(directory, name), { recursive: true, force: true })
-    }
-  }
-
   return {
     bound,
     async due(given) {
@@ -260,7 +197,6 @@ export function createCleaner(deps: {
       return rows.map((row) => row.distribution)
     },
     clean,
-    sweep,
   }
 }
 
@@ -268,30 +204,4 @@ async function removePackage(tree: Tree, path: string): Promise<void> {
   const file = join(tree.packages, path)
   await rm(file, { force: true })
   if (dirname(file) !== tree.packages) await rmdir(dirname(file)).catch(() => {})
-}
-
-/** @param shared receives the inodes of files that also had another name */
-async function removeGeneration(directory: string, shared: Set<number>): Promise<void> {
-  for await (const { parentPath, name } of entriesBelow(directory)) {
-    const info = await lstat(join(parentPath, name))
-    if (info.isFile() && info.nlink > 1) shared.add(info.ino)
-  }
-  await rm(directory, { recursive: true, force: true })
-}
-
-/** Removes files that generations share by hard links and that have a single name left: no generation contains them. */
-async function removeUnlinked(
-  directory: string,
-  claim: Claim,
-  mayGo: (info: Stats, name: string) => boolean,
-): Promise<void> {
-  const pace = createPacer()
-  for (const name of await namesIn(directory)) {
-    await pace()
-    const path = join(directory, name)
-    const info = await stat(path).catch(ifMissing(null))
-    if (!info?.isFile() || info.nlink > 1 || !mayGo(info, name)) continue
-    claim.check()
-    await rm(path, { force: true })
-  }
 }

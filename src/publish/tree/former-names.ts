@@ -5,7 +5,7 @@ import type { Distribution } from '../../domain/package.ts'
 import { formats } from '../../formats/index.ts'
 import { fsyncPath, ifMissing } from '../../kernel/files.ts'
 import type { Paths } from '../../store/paths.ts'
-import { leadsTo, treeOf } from './generation.ts'
+import { leadsTo, treeOf } from './tree.ts'
 
 /** @param rows of all distributions: the stored definitions count for every replica, whatever its own declaration says */
 export async function removeFormerNames(paths: Paths, rows: readonly { definition: Distribution }[]): Promise<void> {

@@ -7,7 +7,8 @@ import type { PackageFormat } from '../../formats/format.ts'
 import { debFormat } from '../../formats/deb/index.ts'
 import type { Distribution } from '../../domain/package.ts'
 import { createPaths } from '../../store/paths.ts'
-import { treeOf, writeGeneration } from './generation.ts'
+import { writeGeneration } from './generation.ts'
+import { treeOf } from './tree.ts'
 
 let root: string
 beforeEach(async () => {

@@ -5,7 +5,7 @@ import type { Offered } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'
 import type { Paths } from '../../store/paths.ts'
 import { claimIfFree, cleaningEnded, endCleaning, type Claim } from './cleaning-claim.ts'
-import { treeOf } from './generation.ts'
+import { treeOf } from './tree.ts'
 
 /**
  * @param path below the package directory
