@@ -1,7 +1,7 @@
 // The account that belongs to an entry of the directory.
 import type { Settings } from '../../domain/settings.ts'
 import type { ExternalAccount } from '../external-account.ts'
-import type { Person } from './directory.ts'
+import type { Person } from './entries.ts'
 import { mapsGroups, roleOf } from './names.ts'
 
 export function accountOf(person: Person, ldap: Settings['ldap']): ExternalAccount {

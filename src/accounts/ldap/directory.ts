@@ -1,9 +1,6 @@
 // Asks the LDAP directory who a person is and whether the password is right. Keeps nothing between two questions.
-import { readFile } from 'node:fs/promises'
-import { connect, isIP, type Socket } from 'node:net'
-import { connect as connectSecurely } from 'node:tls'
 import {
-  Client,
+  type Client,
   InvalidCredentialsError,
   InvalidDNSyntaxError,
   NoSuchObjectError,
@@ -13,12 +10,11 @@ import {
 import { Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { createSemaphore } from '../../kernel/semaphore.ts'
+import { connected, type LdapSettings } from './connection.ts'
+import { attributesOf, personOf, textsOf, type Person } from './entries.ts'
 import { filterFor, filterOfAccount } from './names.ts'
 import { nestedGroups } from './nested-groups.ts'
 
-type LdapSettings = Settings['ldap']
-
-const CONNECT_MS = 5_000
 /** Time limit of one answer of the directory. */
 const ANSWER_MS = 10_000
 /** Connections at the same time, and logins that may wait for one. */
@@ -26,16 +22,6 @@ const AT_ONCE = 10
 const MOST_WAITING = 100
 /** Groups of one person that are read. */
 const MOST_GROUPS = 5_000
-/** Bytes that one connection reads: 5,000 groups with names of 400 bytes. ldapts joins all pieces of a message again for each. */
-const MOST_BYTES = 2 * 1024 * 1024
-
-/** A person whose password the directory accepted. */
-export interface Person {
-  username: string
-  email: string
-  fullName: string
-  groups: string[]
-}
 
 export interface DirectoryTest {
   status: 'ok' | 'error'
@@ -72,33 +58,12 @@ export function createDirectory(deps: {
   const limited = createSemaphore(AT_ONCE)
   let present = 0
 
-  /** Runs `work` with a connection on which the service account is bound. */
-  async function connected<T>(ldap: LdapSettings, work: (client: Client) => Promise<T>): Promise<T> {
-    const tlsOptions = await tlsOptionsOf(ldap)
-    const client = new Client({
-      url: urlOf(ldap),
-      connectTimeout: CONNECT_MS,
-      timeout: answerMs,
-      createConnection: bounded(connect),
-      createSecureConnection: bounded(connectSecurely),
-      ...(ldap.use_ssl ? { tlsOptions } : {}),
-    })
-    try {
-      if (ldap.use_starttls && !ldap.use_ssl) await client.startTLS(tlsOptions)
-      if (ldap.bind_dn !== '') await client.bind(ldap.bind_dn, ldap.bind_password)
-      return await work(client)
-    } finally {
-      // The socket is closed also when the directory does not answer any more.
-      await client.unbind().catch(() => {})
-    }
-  }
-
   async function find(client: Client, ldap: LdapSettings, filter: string): Promise<Entry | { refused: string }> {
     try {
       const { searchEntries } = await client.search(ldap.base_dn, {
         scope: 'sub',
         filter,
-        attributes: [...ownAttributes(ldap), ...LOCKS],
+        attributes: attributesOf(ldap),
         sizeLimit: 2,
         timeLimit: ANSWER_MS / 1000,
       })
@@ -115,13 +80,13 @@ export function createDirectory(deps: {
     const { ldap } = deps.settings()
     // RFC 4513, section 5.1.2: a bind without a password succeeds for every name.
     if (password === '') return { refused: 'no password' }
-    const found = await connected(ldap, async (client) => {
+    const found = await connected(ldap, answerMs, async (client) => {
       const entry = await find(client, ldap, filterFor(ldap.user_filter, username))
       return 'refused' in entry ? { entry, groups: [] } : { entry, groups: await groupsOf(client, ldap, entry) }
     })
     const { entry, groups } = found
     if ('refused' in entry) return entry as { refused: string }
-    const isRight = await connected({ ...ldap, bind_dn: '' }, async (client) => {
+    const isRight = await connected({ ...ldap, bind_dn: '' }, answerMs, async (client) => {
       try {
         await client.bind(entry.dn, password)
         return true
@@ -136,7 +101,7 @@ export function createDirectory(deps: {
 
   async function seek(username: string): Promise<Person | { refused: string }> {
     const { ldap } = deps.settings()
-    return connected(ldap, async (client) => {
+    return connected(ldap, answerMs, async (client) => {
       let entry = await find(client, ldap, filterOfAccount(ldap, username))
       // A filter with other comparisons than `=` may not accept "any value": try it with the name, as a login does.
       if ('refused' in entry) entry = await find(client, ldap, filterFor(ldap.user_filter, username))
@@ -173,7 +138,7 @@ export function createDirectory(deps: {
       const { ldap } = deps.settings()
       if (ldap.host === '') return { status: 'error', message: 'ldap.host is not set' }
       try {
-        return await connected(ldap, async (client) => {
+        return await connected(ldap, answerMs, async (client) => {
           const root = (
             await client.search('', {
               scope: 'base',
@@ -203,33 +168,6 @@ export function createDirectory(deps: {
   }
 }
 
-const ownAttributes = (ldap: LdapSettings) =>
-  [ldap.attr_username, ldap.attr_email, ldap.attr_fullname, ldap.attr_groups].filter(Boolean)
-
-/** Attributes of entries that may not log in: Active Directory, 389 and FreeIPA, OpenLDAP (ppolicy). */
-const LOCKS = ['userAccountControl', 'nsAccountLock', 'pwdAccountLockedTime']
-/** ADS_UF_ACCOUNTDISABLE */
-const AD_DISABLED = 2
-/** "permanently" (draft-behera-ldap-password-policy, section 5.3.3); other times end by themselves. */
-const LOCKED_FOR_EVER = '000001010000Z'
-
-function isLocked(entry: Entry): boolean {
-  const [control, lock, locked] = LOCKS.map((name) => textsOf(entry, name)[0] ?? '')
-  return (Number(control) & AD_DISABLED) !== 0 || /^true$/i.test(lock ?? '') || locked === LOCKED_FOR_EVER
-}
-
-function personOf(entry: Entry, ldap: LdapSettings, groups: string[]): Person | { refused: string } {
-  if (isLocked(entry)) return { refused: 'disabled in the directory' }
-  const names = textsOf(entry, ldap.attr_username)
-  if (names.length !== 1) return { refused: `not one value of ${ldap.attr_username}` }
-  return {
-    username: names[0] ?? '',
-    email: textsOf(entry, ldap.attr_email)[0] ?? '',
-    fullName: textsOf(entry, ldap.attr_fullname)[0] ?? '',
-    groups,
-  }
-}
-
 async function groupsOf(client: Client, ldap: LdapSettings, entry: Entry): Promise<string[]> {
   const direct = textsOf(entry, ldap.attr_groups).slice(0, MOST_GROUPS)
   if (!ldap.nested_groups) return direct
@@ -247,44 +185,6 @@ async function groupsOf(client: Client, ldap: LdapSettings, entry: Entry): Promi
       throw error
     }
   })
-}
-
-/** A directory may announce a message of 2 GB, or send entries without end. @returns `open` with sockets that end at the limit */
-function bounded<Open extends (...to: never[]) => Socket>(open: Open): Open {
-  const opened = (...to: never[]) => {
-    const socket = open(...to)
-    let bytes = 0
-    return socket.on('data', (piece: Buffer) => {
-      bytes += piece.length
-      if (bytes > MOST_BYTES) socket.destroy(new Error(`the directory sent more than ${MOST_BYTES} bytes`))
-    })
-  }
-  return opened as Open
-}
-
-function urlOf({ host, port, use_ssl }: LdapSettings): string {
-  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
-  return `${use_ssl ? 'ldaps' : 'ldap'}://${name}:${port}`
-}
-
-async function tlsOptionsOf({ host, ca_bundle_path, verify_cert, use_ssl, use_starttls }: LdapSettings) {
-  if (!use_ssl && !use_starttls) return {}
-  const plain = host.replace(/^\[|\]$/g, '')
-  return {
-    minVersion: 'TLSv1.2' as const,
-    rejectUnauthorized: verify_cert,
-    host: plain,
-    ...(isIP(plain) ? {} : { servername: plain }),
-    ...(ca_bundle_path === '' ? {} : { ca: await readFile(ca_bundle_path) }),
-  }
-}
-
-/** The values of an attribute as texts. Directories ignore the case of attribute names. */
-function textsOf(entry: Entry, attribute: string): string[] {
-  const key = Object.keys(entry).find((name) => name.toLowerCase() === attribute.toLowerCase())
-  const value = attribute === '' || key === undefined ? [] : entry[key]
-  const values = Array.isArray(value) ? value : [value]
-  return values.filter((one) => typeof one === 'string')
 }
 
 /** For the admin who tests: what failed, without the password. */

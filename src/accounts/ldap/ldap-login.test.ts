@@ -5,7 +5,7 @@ import type { Settings } from '../../domain/settings.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Database } from '../../store/db.ts'
 import { createAccounts, DEFAULTS, GOOD, ORIGIN, OTHER, outcome, ROOT, type Accounts } from '../fixture.ts'
-import type { Person } from './directory.ts'
+import type { Person } from './entries.ts'
 
 let database: Database & { url: string }
 let at: Accounts

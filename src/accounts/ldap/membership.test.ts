@@ -6,7 +6,7 @@ import { Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Database } from '../../store/db.ts'
 import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, ROOT, type Accounts } from '../fixture.ts'
-import type { Person } from './directory.ts'
+import type { Person } from './entries.ts'
 
 const LDAP: Settings['ldap'] = {
   ...DEFAULTS.ldap,
