@@ -1,14 +1,12 @@
-// trivy (https://github.com/aquasecurity/trivy) as a vulnerability scanner: one run for each package, its own database.
-import { readFile, rename, rm, stat } from 'node:fs/promises'
+// trivy (https://github.com/aquasecurity/trivy) as a vulnerability scanner: one run for each package.
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { HOUR_MS } from '../../../domain/durations.ts'
 import { vulnerabilities } from '../../../domain/finding.ts'
 import type { Distribution, PackageFacts } from '../../../domain/package.ts'
 import { Problem } from '../../../domain/problem.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { ensureDirectory } from '../../../kernel/files.ts'
-import { stringAt, type Json } from '../../../domain/json.ts'
+import { stringAt } from '../../../domain/json.ts'
 import { withDocument } from '../external/package-document.ts'
 import { createProgram, ProgramFailed } from '../external/run.ts'
 import {
@@ -22,10 +20,9 @@ import {
   type ExternalScanner,
 } from '../external/scanner.ts'
 import { silentStatus } from '../scanner.ts'
-import { readBuckets } from './buckets.ts'
+import { createTrivyDatabase } from './database.ts'
 import { isOfStream, trivyDistro, trivyDocument } from './document.ts'
 import { readTrivyReport, type TrivyReport } from './report.ts'
-import { isMissing } from '../../../kernel/files.ts'
 
 export interface TrivyDeps {
   /** path of the program, or its name */
@@ -52,8 +49,6 @@ const LEFT_OUT = [
 
 export function createTrivy(deps: TrivyDeps): ExternalScanner {
   const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = deps
-  const cache = join(deps.cacheDirectory, 'trivy')
-  const loading = join(deps.cacheDirectory, 'trivy-loading')
   const work = join(deps.cacheDirectory, 'work', 'trivy')
   const programIn = (directory: string, cacheDirectory: string) =>
     createProgram({
@@ -77,22 +72,12 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
       },
       why,
     })
-  const program = programIn(work, cache)
+  const database = createTrivyDatabase(deps.cacheDirectory, clock)
+  const program = programIn(work, database.cache)
   let updating = false
   /** the last scan failed: the database may be why */
   let suspect = false
   let version: string | null = null
-  let known: { file: string; names: Promise<Set<string>> } | null = null
-
-  /** Written by trivy beside its database. */
-  async function metadata(): Promise<Json> {
-    try {
-      return parseReport('trivy', await readFile(join(cache, 'db', 'metadata.json'), 'utf8'))
-    } catch {
-      return {}
-    }
-  }
-  const databaseDate = async () => dateAt(await metadata(), 'UpdatedAt')
 
   async function askVersion(): Promise<string | null> {
     version = stringAt(
@@ -100,22 +85,6 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
       'Version',
     )
     return version
-  }
-
-  /** Reads them again only when the database file has changed. @throws UnreadableOutput */
-  async function buckets(): Promise<Set<string>> {
-    const path = join(cache, 'db', 'trivy.db')
-    const file = await stat(path).then(
-      ({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`,
-      () => '',
-    )
-    if (known?.file !== file) known = { file, names: readBuckets(path) }
-    try {
-      return await known.names
-    } catch (error) {
-      known = null
-      throw error
-    }
   }
 
   /** @returns trivy's report, and whether an empty list of findings means that there are no vulnerabilities */
@@ -149,10 +118,10 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
     if (report.findings.length > 0) return { report, judged: true }
     if (!report.matched || leftOut || distro.bucket === null) return { report, judged: false }
     // The report is the same for a release without data and for a package without vulnerabilities.
-    const names = await buckets().catch(async () => {
+    const names = await database.buckets().catch(async () => {
       // An update may be replacing it.
       await setTimeout(againAfterMs)
-      return buckets()
+      return database.buckets()
     })
     return { report, judged: names.has(distro.bucket) }
   }
@@ -166,7 +135,7 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
       try {
         const { report, judged } = await look(facts, distribution)
         suspect = false
-        const date = await databaseDate()
+        const date = dateAt(await database.metadata(), 'UpdatedAt')
         // Releases before 0.69 do not give their version in reports.
         const coverage = coverageOf(
           'trivy',
@@ -197,10 +166,10 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
     async status() {
       try {
         const told = { ...SILENT, version: await askVersion() }
-        const about = await metadata()
+        const about = await database.metadata()
         const date = dateAt(about, 'UpdatedAt')
         if (date === null) return { ...told, error: 'trivy has no database yet' }
-        await buckets()
+        await database.buckets()
         const schema = numberAt(about, 'Version')
         return {
           ...told,
@@ -219,12 +188,14 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
       if (updating) throw new Problem('already_running', 'the database of trivy is being updated already')
       updating = true
       try {
-        const before = await databaseDate()
-        if (!suspect && (await isFresh())) return { status: 'up_to_date', message: 'there is no newer database' }
-        await rm(loading, { recursive: true, force: true })
-        await programIn(loading, loading).run({ args: ['image', '--download-db-only'], timeoutMs: UPDATE_MS, progress })
-        await putInForce()
-        const after = await databaseDate()
+        const before = dateAt(await database.metadata(), 'UpdatedAt')
+        if (!suspect && (await database.isFresh()))
+          return { status: 'up_to_date', message: 'there is no newer database' }
+        await database.replace(async (cache) => {
+          await programIn(cache, cache).run({ args: ['image', '--download-db-only'], timeoutMs: UPDATE_MS, progress })
+        })
+        suspect = false
+        const after = dateAt(await database.metadata(), 'UpdatedAt')
         return after === before
           ? { status: 'up_to_date', message: 'there is no newer database' }
           : { status: 'updated', message: `the database of trivy is of ${after}` }
@@ -233,40 +204,9 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
           return { status: 'failed', message: error.message }
         throw error
       } finally {
-        await rm(loading, { recursive: true, force: true })
         updating = false
       }
     },
-  }
-
-  /** Applies trivy's own rule. trivy could apply it only if it loaded into the directory of the database in force. */
-  async function isFresh(): Promise<boolean> {
-    const about = await metadata()
-    const now = clock.now().getTime()
-    const due = Date.parse(dateAt(about, 'NextUpdate') ?? '') || 0
-    const loaded = Date.parse(dateAt(about, 'DownloadedAt') ?? '') || 0
-    if (now >= due && now >= loaded + HOUR_MS) return false
-    return buckets().then(
-      () => true,
-      () => false,
-    )
-  }
-
-  /** Replaces the database in force by renaming; trivy itself would overwrite it while scans read it. */
-  async function putInForce(): Promise<void> {
-    await readBuckets(join(loading, 'db', 'trivy.db'))
-    const old = join(loading, 'old')
-    await ensureDirectory(cache, 0o700)
-    await rename(join(cache, 'db'), old).catch((error: unknown) => {
-      if (!isMissing(error)) throw error
-    })
-    try {
-      await rename(join(loading, 'db'), join(cache, 'db'))
-    } catch (error) {
-      await rename(old, join(cache, 'db')).catch(() => {})
-      throw error
-    }
-    suspect = false
   }
 }
 
