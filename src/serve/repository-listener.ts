@@ -1,21 +1,19 @@
-// A repository listener, from which package clients install. Reads published files; never the database or settings.
+// A repository listener, from which package clients install: its server, its connections and its access log. Answers come from
+// published files; never from the database or settings.
 import { isProblem } from '../domain/problem.ts'
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { socketAddress, type ClientAddress } from '../kernel/client-address.ts'
-import { after } from '../kernel/at-once.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
-import { answerWithContent, answerWithFile, answerWithText, refuse, type Exchange } from './files/answers.ts'
+import { refuse, type Exchange } from './files/answers.ts'
 import type { AccessLog } from './access-log.ts'
-import { isSetupPath } from './client-setups.ts'
-import { createConnections, hasBody, hasTwoHosts } from '../kernel/connections.ts'
+import { createConnections, hasBody } from '../kernel/connections.ts'
 import type { Mount } from './mounts.ts'
 import { createPublishedTree } from './published-tree.ts'
-import type { Representation } from './files/representation.ts'
 import { createRepresentations, type MemoryLimits } from './representations.ts'
 import { createObjectAnswers, type ObjectAnswersDeps } from './object-answers.ts'
-import { locate, type Located, type Refused } from './request-path.ts'
+import { createRepositoryAnswers } from './repository-answers.ts'
 import { createPairTurns, type PairTurns } from './pair-turns.ts'
 import { createSignedPairs } from './signed-pairs.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
@@ -97,6 +95,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   )
   const pairs = createSignedPairs(reposDir, deps.pairTurns ?? createPairTurns(clock), tree.inTime)
   const objects = deps.objects ? createObjectAnswers(deps.objects) : null
+  const answer = createRepositoryAnswers({ mounts, clock, tree, representations, pairs, objects, setup })
   const server = createServer({
     headersTimeout: timeouts.header,
     requestTimeout: timeouts.request,
@@ -119,68 +118,6 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     }
     traffic.begin()
     return () => record(exchange, address)
-  }
-
-  /** Synchronous for files in memory, which are nearly all requests: a promise for each request has a measurable cost. */
-  const answer = (exchange: Exchange): Promise<void> | void => {
-    const { method, url = '' } = exchange.request
-    if (hasTwoHosts(exchange.request)) {
-      refuse(exchange, 400, ['Connection', 'close'])
-      return
-    }
-    if (method !== 'GET' && method !== 'HEAD') {
-      refuse(exchange, 405, ['Allow', 'GET, HEAD'])
-      return
-    }
-    // A set-up is read synchronously, so it must not be read from a stalled file system.
-    return isSetupPath(url) ? after(tree.isThere(), () => answerSetup(exchange)) : answerPublished(exchange)
-  }
-
-  const answerSetup = (exchange: Exchange): Promise<void> | void => {
-    const text = setup(exchange.request)
-    if (text === null) return answerPublished(exchange)
-    answerWithText(exchange, text, SETUP_HEADERS)
-  }
-
-  const answerPublished = (exchange: Exchange): Promise<void> | void => {
-    const { method = '', url = '' } = exchange.request
-    const located = locate(url, mounts)
-    if (typeof located === 'string') {
-      refuse(exchange, REFUSALS[located])
-      return
-    }
-    const file = located.mount.format?.serving.signedPair
-      ? pairs.place(located, method, () => clientOf(exchange.request))
-      : located
-    return after(file, (placed) => answerFrom(exchange, placed))
-  }
-
-  const answerFrom = (exchange: Exchange, file: Located): Promise<void> | void => {
-    const observedMs = clock.now().getTime()
-    const found = representations.find(file, observedMs)
-    if (found && !(found instanceof Promise)) return answerWithFile(exchange, found, observedMs)
-    return answerLater(exchange, file, found, observedMs)
-  }
-
-  const answerLater = async (
-    exchange: Exchange,
-    file: Located,
-    found: Promise<Representation | null> | null,
-    observedMs: number,
-  ): Promise<void> => {
-    const shown = await found
-    if (shown) return answerWithFile(exchange, shown, observedMs)
-    const object = objects ? await tree.object(file) : null
-    if (objects && object) return objects(exchange, file, object, observedMs)
-    const substitute = file.mount.format?.serving.substitute?.(file.path)
-    const instead = substitute ? await representations.find({ ...file, path: substitute.path }, observedMs) : null
-    if (!instead) {
-      refuse(exchange, 404)
-      return
-    }
-    return substitute?.gunzip
-      ? answerWithContent(exchange, instead, observedMs)
-      : answerWithFile(exchange, instead, observedMs)
   }
 
   const record = ({ request, response, progress }: Exchange, address: string): void => {
@@ -244,11 +181,6 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   }
 }
 
-/** The text depends on the address that the client used. */
-const SETUP_HEADERS = ['Cache-Control', 'no-store', 'Vary', 'Host, X-Forwarded-Host, X-Forwarded-Proto']
-
-const REFUSALS: Readonly<Record<Refused, number>> = { not_found: 404, malformed: 400, too_long: 414 }
-
 /** Status for requests that Node could not parse, by its error code; 400 for all others. */
 const UNREADABLE: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -265,10 +197,4 @@ function listen(server: Server, port: number, host: string): Promise<number> {
       resolve(typeof address === 'object' && address ? address.port : port)
     })
   })
-}
-
-/** Best effort: clients open a connection for each file, and clients behind a proxy share its address. */
-function clientOf({ socket, headers }: IncomingMessage): string {
-  const said = [headers['user-agent'], headers['x-forwarded-for']].map((value) => String(value ?? '').slice(0, 200))
-  return [socketAddress(socket.remoteAddress), ...said].join(' ')
 }
