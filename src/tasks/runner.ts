@@ -1,53 +1,26 @@
-// Claims tasks, runs them, renews their heartbeats, and gives them back when the process stops.
-import type { Json } from '../domain/json.ts'
+// Claims tasks, has them run, renews their heartbeats, and gives them back when the process stops.
 import { randomUUID } from 'node:crypto'
-import { isProblem } from '../domain/problem.ts'
-import { LANES, TaskCancelled, type TaskContext, type TaskKind, type TaskLane } from '../domain/tasks.ts'
-import type { Checkpoint } from '../kernel/checkpoint.ts'
-import { wait, type Clock } from '../kernel/clock.ts'
-import { failureOf } from '../kernel/failure.ts'
-import type { Log } from '../kernel/log.ts'
-import { trace } from '../kernel/trace.ts'
-import { runWork, type Work } from '../kernel/work.ts'
+import { LANES, TaskCancelled, type TaskKind, type TaskLane } from '../domain/tasks.ts'
+import { wait } from '../kernel/clock.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Events } from '../store/redis/events.ts'
-import type { LiveLines } from '../store/redis/live-lines.ts'
-import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
-import type { Changes } from './changes.ts'
-import { createTaskLines } from './lines.ts'
-import {
-  beat,
-  claim,
-  endOrphans,
-  endRun,
-  enqueue,
-  holdingInstances,
-  saveCursor,
-  type Hold,
-  type Outcome,
-} from './rows.ts'
+import { runTask, TaskStopped, type RunDeps } from './run.ts'
+import { beat, claim, endOrphans, endRun, holdingInstances, type Hold } from './rows.ts'
 
 /** How often a process renews its heartbeats and looks for tasks of other processes. */
 const TICK_MS = 3_000
 /** How long a stopping process waits for work that was asked to end. */
 const GRACE_MS = 10_000
 
-export interface RunnerDeps {
-  db: Db
-  clock: Clock
-  log: Log
+export interface RunnerDeps extends Omit<RunDeps, 'wakeAll'> {
   instanceId: string
   /** whether the process of an instance is known to be dead; its tasks are then taken over immediately */
   isDead(instanceId: string): Promise<boolean>
   isLeader(): boolean
   kinds: readonly TaskKind[]
-  changes: Changes
-  checkpoint: Checkpoint
   /** messages between replicas */
   events: Events
-  /** lines of running tasks that other replicas see before they are in the database */
-  live: LiveLines
   /** milliseconds between two rounds; for tests */
   tickMs?: number
 }
@@ -62,20 +35,11 @@ export interface Runner {
   stop(): Promise<void>
 }
 
-/** The reason of an abort. It never reaches a client. */
-export class TaskStopped extends Error {}
-
 interface Run extends Hold {
   kind: string
   lane: TaskLane
   controller: AbortController
   ended: Promise<void>
-}
-
-function failed(error: unknown): Outcome {
-  const { code, detail } = failureOf(error)
-  const extra = isProblem(error) ? { extra: JSON.parse(JSON.stringify(error.extra)) as Json } : {}
-  return { event: 'fail', code, detail, ...extra }
 }
 
 export function createRunner(deps: RunnerDeps): Runner {
@@ -133,7 +97,7 @@ export function createRunner(deps: RunnerDeps): Runner {
     const { id } = task
     const controller = new AbortController()
     const hold = { id, holder }
-    const ended = run(task, hold, kind, controller)
+    const ended = runTask({ ...deps, wakeAll }, task, hold, kind, controller)
       .catch((error: unknown) => log.error({ err: error, task: id }, 'the end of a task could not be recorded'))
       .finally(() => {
         runs.delete(id)
@@ -142,80 +106,6 @@ export function createRunner(deps: RunnerDeps): Runner {
       })
     runs.set(id, { ...hold, kind: kind.kind, lane: kind.lane, controller, ended })
     changes.note(id)
-  }
-
-  async function run(task: TaskRow, hold: Hold, kind: TaskKind, controller: AbortController): Promise<void> {
-    const { id } = task
-    const { signal } = controller
-    const lines = createTaskLines({
-      ...{ db, clock, hold, task },
-      live: deps.live,
-      added: () => changes.note(id),
-      onError: (error) => log.warn({ err: error, task: id }, 'lines of a task could not be written'),
-    })
-    await lines.adopt()
-    const work = () =>
-      trace(`task ${kind.kind}`, { 'gatehouse.task_id': task.id, 'gatehouse.attempt': task.attempts }, async () =>
-        kind.run(contextOf(task, hold, controller, lines.add)),
-      )
-    let end!: (outcome: Outcome) => void
-    const broken = new Promise<Outcome>((resolve) => (end = resolve))
-    const running: Work = {
-      kind: 'task',
-      about: () => ({ task: id, kind: kind.kind, key: task.key }),
-      fail(error) {
-        end(failed(error))
-        controller.abort(new TaskStopped('an error that nothing caught'))
-      },
-      isOver: false,
-    }
-    const ran = runWork(running, work).then(
-      (result): Outcome => ({ event: 'succeed', result }),
-      (error: unknown) => outcomeOf(error, task, signal),
-    )
-    const outcome = await Promise.race([broken, ran])
-    running.isOver = true
-    await lines.flush()
-    const ended = await endRun(db, hold, outcome, clock.now())
-    const { kind: name, key } = task
-    if (ended) log.info({ task: id, kind: name, key, state: ended.state, result: ended.result }, 'task ran')
-  }
-
-  function contextOf(task: TaskRow, hold: Hold, controller: AbortController, line: TaskContext['line']): TaskContext {
-    const { signal } = controller
-    return {
-      id: task.id,
-      key: task.key,
-      arguments: task.arguments,
-      attempt: task.attempts,
-      cursor: task.cursor,
-      signal,
-      line,
-      async save(cursor) {
-        signal.throwIfAborted()
-        if (await saveCursor(db, hold, cursor, clock.now())) {
-          deps.checkpoint('task-saved')
-          return
-        }
-        controller.abort(new TaskStopped('another process has taken the task over'))
-        signal.throwIfAborted()
-      },
-      async enqueue(request) {
-        const { created_by: createdBy, request_id: requestId } = task
-        const { id } = await enqueue(db, { ...request, createdBy, requestId }, clock.now())
-        wakeAll()
-        return id
-      },
-    }
-  }
-
-  function outcomeOf(error: unknown, { id, kind }: TaskRow, signal: AbortSignal): Outcome {
-    if (signal.aborted) {
-      if (error !== signal.reason) log.warn({ err: error, task: id, kind }, 'task failed while it was stopped')
-      return { event: 'stop' }
-    }
-    if (failureOf(error).isUnexpected) log.error({ err: error, task: id, kind }, 'task failed')
-    return failed(error)
   }
 
   const round = createShared(async () => {
