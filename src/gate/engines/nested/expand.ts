@@ -4,9 +4,10 @@ import { spool, type Spooled, type SpoolFile } from '../../../formats/archive/sp
 import { isProblem } from '../../../domain/problem.ts'
 import type { ScanMember } from '../scanner.ts'
 import { createTail, endsAsZip, mayEndAsZip, type Tail } from '../../../formats/archive/zip-end.ts'
-import { HEAD_BYTES, kindOf, ZIP_BEHIND_PREFIX, type Openable, type Sealed } from './kinds.ts'
+import { kindOf, ZIP_BEHIND_PREFIX, type Openable, type Sealed } from './kinds.ts'
 import { NESTED_LIMITS, type ExpandLimits } from './limits.ts'
 import { openContainer, type NestedFile } from './open.ts'
+import { peek } from './peek.ts'
 
 export interface ExpandOptions extends ExpandLimits {
   /** for content that is read twice and too large for memory */
@@ -230,38 +231,4 @@ function reasonOf(error: unknown): string {
   if (error instanceof Overrun) return `is beyond the limit of one package: ${error.message}`
   if (isProblem(error)) return `cannot be opened: ${error.detail.replace(/\.$/, '')}`
   return `cannot be opened: ${(error as Error).message}`
-}
-
-/** The first bytes of the content, and the whole content. */
-async function peek(
-  source: AsyncIterable<Uint8Array>,
-): Promise<{ head: Uint8Array; content: AsyncGenerator<Uint8Array>; close(): Promise<void> }> {
-  const iterator = source[Symbol.asyncIterator]()
-  const pieces: Uint8Array[] = []
-  let size = 0
-  let ended = false
-  while (size < HEAD_BYTES && !ended) {
-    const next = await iterator.next()
-    if (next.done) ended = true
-    else {
-      pieces.push(Buffer.from(next.value))
-      size += next.value.length
-    }
-  }
-  const head = Buffer.concat(pieces).subarray(0, HEAD_BYTES)
-  return {
-    head,
-    async close() {
-      await iterator.return?.()
-    },
-    content: (async function* () {
-      try {
-        yield* pieces
-        if (ended) return
-        for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value
-      } finally {
-        await iterator.return?.()
-      }
-    })(),
-  }
 }
