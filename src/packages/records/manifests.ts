@@ -1,8 +1,7 @@
-// Manifests: one JSON file for each record, from which its rows can be rebuilt without the database.
-import { readdir, readFile, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+// Manifests: one JSON file for each record, from which its rows can be rebuilt without the database. Keeps the files like the rows.
+import { readdir, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { sql, type Selectable } from 'kysely'
-import type { PackageFacts } from '../../domain/package.ts'
 import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../../kernel/files.ts'
 import { entriesBelow } from '../../kernel/files-below.ts'
 import { allEnded } from '../../kernel/all-ended.ts'
@@ -10,28 +9,10 @@ import { createBatches } from '../../kernel/batches.ts'
 import { asError } from '../../kernel/errors.ts'
 import type { Db } from '../../store/db.ts'
 import { LASTING_COLUMNS } from '../../store/files/blob-query.ts'
-import { decisionsOf } from './decisions.ts'
-import type { BlobRow, DecisionRow, PackagesTable, ReviewsTable } from '../../store/tables.ts'
 import type { Paths } from '../../store/paths.ts'
-
-/** The record without the columns that are only meaningful in one database. */
-type RecordPart = Omit<Selectable<PackagesTable>, 'id' | 'changes' | 'manifest_changes'>
-type ReviewPart = Omit<Selectable<ReviewsTable>, 'package_id'>
-
-export interface Manifest {
-  schema: 2
-  record: RecordPart
-  /** null when the record never needed a person */
-  review: ReviewPart | null
-  /** null while the record is not offered */
-  offer: { from_revision: number } | null
-  /** all decisions about the record, oldest first */
-  decisions: DecisionRow[]
-  blob: Omit<BlobRow, 'facts' | 'files'> & { facts: PackageFacts; files: string }
-}
-
-/** As a query returns it: the facts are text. */
-type StoredBlob = Omit<BlobRow, 'facts'> & { facts: string }
+import type { PackagesTable } from '../../store/tables.ts'
+import { decisionsOf } from './decisions.ts'
+import { manifestKey, manifestText, namesInKey, readManifest, type Manifest, type StoredBlob } from './manifest.ts'
 
 type Row = Selectable<PackagesTable>
 
@@ -58,13 +39,6 @@ export interface Manifests {
 }
 
 export function createManifests(db: Db, paths: Paths): Manifests {
-  const key: Manifests['key'] = (record) =>
-    join(
-      record.distribution,
-      escaped(record.name.slice(0, 1)),
-      escaped(`${record.name}_${record.version}_${record.arch}`) + '.json',
-    )
-
   const writeOne = createBatches(writeTogether, MOST_TOGETHER)
 
   async function writeTogether(ids: readonly number[]): Promise<(Error | undefined)[]> {
@@ -114,25 +88,15 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     return ids.map((id) => failed.get(id))
   }
 
-  const directoryOf = (row: Row) => dirname(join(paths.manifests, key(row)))
+  const directoryOf = (row: Row) => dirname(join(paths.manifests, manifestKey(row)))
 
   async function writeFileOf(
     row: Row,
     stored: StoredBlob,
     rest: Pick<Manifest, 'review' | 'offer' | 'decisions'>,
   ): Promise<void> {
-    const { id: _id, changes: _changes, manifest_changes: _written, ...record } = row
-    const { facts, files, ...blob } = stored
-    const manifest: Omit<Manifest, 'blob'> & { blob: Omit<Manifest['blob'], 'facts'> } = {
-      schema: 2,
-      record,
-      ...rest,
-      blob: { ...blob, files: Buffer.from(files).toString('base64') },
-    }
-    // The facts stay text: parsing those of the largest package takes 100 ms, and writing them takes as long.
-    const text = `${JSON.stringify(manifest).slice(0, -'}}'.length)},"facts":${facts}}}`
     await ensureDirectory(directoryOf(row), 0o700)
-    await exchangeFile(join(paths.manifests, key(row)), text, 0o600)
+    await exchangeFile(join(paths.manifests, manifestKey(row)), manifestText(row, stored, rest), 0o600)
   }
 
   /**
@@ -153,7 +117,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     if (gone.length > 0)
       await db
         .insertInto('pending_deletions')
-        .values(gone.map((row) => ({ kind: 'manifest' as const, key: key(row) })))
+        .values(gone.map((row) => ({ kind: 'manifest' as const, key: manifestKey(row) })))
         .execute()
     return rows.filter(({ id, changes }) => (present.get(id) ?? changes) > changes).map(({ id }) => id)
   }
@@ -163,7 +127,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
   }
 
   return {
-    key,
+    key: manifestKey,
     write,
     async catchUp() {
       let written = 0
@@ -182,10 +146,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     },
     has: (name) => exists(join(paths.manifests, name)),
     remove: (name) => rm(join(paths.manifests, name), { force: true }),
-    namesIn(name) {
-      const parts = decodeURIComponent(basename(name, '.json')).split('_')
-      return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join('_'))
-    },
+    namesIn: namesInKey,
     async removeUnfinished(olderThan) {
       for await (const entry of entriesBelow(paths.manifests)) {
         if (!entry.isFile() || !/^\..*\.tmp$/.test(entry.name)) continue
@@ -194,7 +155,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
         if (info && info.mtime < olderThan) await rm(path, { force: true })
       }
     },
-    read: (name) => parse(join(paths.manifests, name)),
+    read: (name) => readManifest(join(paths.manifests, name)),
     async *all() {
       // Not `entriesBelow`: manifests are on the third level only, and an operator may have linked a level elsewhere.
       for (const distribution of await listed(paths.manifests)) {
@@ -202,7 +163,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
           for (const file of await listed(join(paths.manifests, distribution, letter))) {
             if (!file.endsWith('.json')) continue
             const name = join(distribution, letter, file)
-            yield { key: name, manifest: await parse(join(paths.manifests, name)) }
+            yield { key: name, manifest: await readManifest(join(paths.manifests, name)) }
           }
         }
       }
@@ -216,11 +177,6 @@ function withoutId<T extends { package_id: number }>(row: T | undefined): Omit<T
   return rest
 }
 
-/** Escapes only what a file name cannot contain: `encodeURIComponent` would turn each `+` into three bytes, too many for some names. */
-function escaped(text: string): string {
-  return text.replace(/[%/\\\0-\x1f\x7f]/g, encodeURIComponent)
-}
-
 async function listed(directory: string): Promise<string[]> {
   try {
     return (await readdir(directory)).filter((name) => !name.startsWith('.')).sort()
@@ -228,38 +184,4 @@ async function listed(directory: string): Promise<string[]> {
     if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return []
     throw error
   }
-}
-
-/** The content of a file before it is checked. */
-type Read = { schema?: unknown; record?: { name?: unknown }; blob?: { sha256?: unknown } }
-
-async function parse(path: string): Promise<Manifest | null> {
-  try {
-    const manifest = JSON.parse(await readFile(path, 'utf8'), revive) as Read | null
-    return manifest?.schema === 2 &&
-      typeof manifest.record?.name === 'string' &&
-      typeof manifest.blob?.sha256 === 'string'
-      ? (manifest as Manifest)
-      : null
-  } catch {
-    return null
-  }
-}
-
-const DATES = new Set([
-  'imported_at',
-  'last_scan',
-  'quarantined_at',
-  'created_at',
-  'review_since',
-  'review_due_at',
-  'overdue_noted_at',
-  'decided_at',
-  'expires_at',
-  'assigned_at',
-  'resolved_at',
-])
-
-function revive(key: string, value: unknown): unknown {
-  return DATES.has(key) && typeof value === 'string' ? new Date(value) : value
 }
