@@ -1,11 +1,8 @@
 // The contents of a document, independent of its format: one package with its dependencies, or everything that is offered.
 import { setImmediate as turn } from 'node:timers/promises'
-import { sql } from 'kysely'
 import type { Finding } from '../../domain/finding.ts'
-import type { Capability, Distribution, Requirement } from '../../domain/package.ts'
-import { unsatisfied } from '../../formats/dependencies.ts'
+import type { Distribution } from '../../domain/package.ts'
 import type { IntakeFormat, Placed } from '../../formats/intake-format.ts'
-import { filesAmong } from '../../domain/packed-facts.ts'
 import type { Provider } from '../../gate/capability-query.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import { activeDecisions } from '../records/decisions.ts'
@@ -18,9 +15,10 @@ import {
   vulnerabilityPages,
   type InventoryRow,
 } from '../records/inventory-query.ts'
-import { edgesOf, namedIn } from './edges.ts'
+import { edgesOf } from './edges.ts'
 import { entryOf, latest, refOf, spdxIdOf, type SbomEntry } from './entry.ts'
-import { purlOf, type EmbeddedComponent } from './purl.ts'
+import { needsOf, type Stub } from './needs.ts'
+import type { EmbeddedComponent } from './purl.ts'
 
 /** Most records in memory at the same time. */
 const PAGE = 100
@@ -32,16 +30,6 @@ export interface ContentsDeps {
   find(codename: string): Placed | null
   /** components of other ecosystems found inside these records, by record id */
   embedded?(rows: readonly InventoryRow[]): Promise<ReadonlyMap<number, readonly EmbeddedComponent[]>>
-}
-
-/** A requirement that no offered package satisfies; known by name only. */
-export interface Stub {
-  name: string
-  /** null when the requirement does not name a package */
-  purl: string | null
-  ref: string
-  spdxId: string
-  requirement: string
 }
 
 export interface Named {
@@ -144,7 +132,7 @@ export async function packageContents(deps: ContentsDeps, id: number): Promise<C
   if (!row) return null
   const [subject] = await entriesOf(deps, [row])
   if (!subject) return null
-  const { providers, stubs } = await needsOf(deps, subject)
+  const { providers, stubs } = await needsOf(db, formatOf(deps, row), subject)
   const needed: SbomEntry[] = []
   for (let at = 0; at < providers.length; at += PAGE) {
     const ids = providers.slice(at, at + PAGE).map((provider) => provider.id)
@@ -178,50 +166,6 @@ export async function packageContents(deps: ContentsDeps, id: number): Promise<C
       }
     },
     time: () => time,
-  }
-}
-
-async function needsOf(deps: ContentsDeps, subject: SbomEntry): Promise<{ providers: Provider[]; stubs: Stub[] }> {
-  const { row, distribution } = subject
-  const format = formatOf(deps, row)
-  const { versions } = format
-  const edges = (await edgesOf(deps.db, [subject], () => format)).get(row.id)
-  if (!edges) return { providers: [], stubs: [] }
-  // Requirements that the package itself satisfies are not edges. A package that is not offered is not a provider.
-  const foreign = unsatisfied(await ownOffers(deps.db, subject, edges.unmet), new Map(), versions)
-  const stubs: Stub[] = []
-  for (const [n, requirement] of foreign.entries()) {
-    if (n % PAGE === PAGE - 1) await turn()
-    // `rpmlib(…)` is a capability of the package manager.
-    if (!requirement.text.startsWith('rpmlib(')) stubs.push(stubOf(requirement, row, { distribution, format }))
-  }
-  return {
-    providers: edges.providers,
-    stubs: [...new Map(stubs.map((stub) => [stub.ref, stub])).values()].sort((a, b) => (a.ref < b.ref ? -1 : 1)),
-  }
-}
-
-function stubOf(requirement: Requirement, row: InventoryRow, offered: Placed): Stub {
-  const { name, text } = namedIn(requirement)
-  const ref = `${encodeURIComponent(row.distribution)}?${encodeURIComponent(text)}`
-  const purl = name === null ? null : purlOf({ name, version: null, arch: null }, offered)
-  return { name: name ?? text, purl, ref, spdxId: spdxIdOf(name ?? text, ref), requirement: text }
-}
-
-/** The capabilities of a package that match these requirements. */
-async function ownOffers(db: Db, { row }: SbomEntry, requirements: Requirement[]) {
-  const paths = requirements.flatMap(({ anyOf }) => anyOf.flatMap(({ name }) => (name.startsWith('/') ? [name] : [])))
-  const { provides, files } = await db
-    .selectFrom('blobs')
-    .select(['files', sql<Capability[] | null>`facts->'provides'`.as('provides')])
-    .where('sha256', '=', row.sha256)
-    .executeTakeFirstOrThrow()
-  return {
-    name: row.name,
-    version: row.version,
-    provides: provides ?? [],
-    requirements,
-    files: paths.length > 0 ? await filesAmong(files, new Set(paths.map((path) => path.slice(1)))) : [],
   }
 }
 

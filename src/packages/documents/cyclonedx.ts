@@ -1,11 +1,12 @@
 // CycloneDX 1.5 JSON (https://cyclonedx.org/docs/1.5/json/): components, dependencies, and findings as VEX.
 import type { Finding, Severity } from '../../domain/finding.ts'
 import { analysisOf } from './analysis.ts'
-import type { Contents, Stub, Vulnerability } from './contents.ts'
+import type { Contents, Vulnerability } from './contents.ts'
 import { createPacer, type Pace } from '../../kernel/pacer.ts'
 import type { EmbeddedEntry, SbomEntry } from './entry.ts'
 import { jsonObject, mapped } from './json-stream.ts'
 import { licenseOf } from './license.ts'
+import type { Stub } from './needs.ts'
 import { isWebAddress } from './web-address.ts'
 import { COMPONENT_ENGINE } from '../../gate/engines/components/match.ts'
 

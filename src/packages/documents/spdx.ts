@@ -1,9 +1,10 @@
 // SPDX 2.3 JSON (https://spdx.github.io/spdx-spec/v2.3/): packages and their relationships.
 import { sha256Hex } from '../../kernel/crypto.ts'
-import type { Contents, Stub } from './contents.ts'
+import type { Contents } from './contents.ts'
 import type { EmbeddedEntry, SbomEntry } from './entry.ts'
 import { jsonObject } from './json-stream.ts'
 import { licenseOf } from './license.ts'
+import type { Stub } from './needs.ts'
 import { isWebAddress } from './web-address.ts'
 
 const NOTHING = 'NOASSERTION'
