@@ -1,6 +1,7 @@
 // The open connections of an HTTP server: one request at a time on each, a bounded pipeline, and an orderly shutdown.
 import { Server as NetServer, type Socket } from 'node:net'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createTurns, readInTurns } from './read-in-turns.ts'
 import { runUncaught, type Work } from './work.ts'
 
 /** Answers one request. Returns a function to call once the answer is sent or the client has disconnected. */
@@ -36,13 +37,6 @@ interface Connection {
  * Each costs about 5 KB until it is answered, and a client that reads nothing is never answered.
  */
 const MOST_WAITING = 100
-/**
- * Bytes that are parsed at once. Node passes on every request of a read before anything else runs: 2,300
- * from one read of 64 KiB take 100 ms. 4 KiB contain 150 at most.
- */
-const PARSED_AT_ONCE = 4_096
-/** A connection that sends this much at once, in bytes, waits for its next turn; libuv reads at most 64 KiB at once. */
-const LARGE_READ = 16_384
 /** Waiting connections that are read from in one turn of the event loop, at about 0.5 ms each. */
 const READ_IN_A_TURN = 16
 /**
@@ -92,7 +86,7 @@ export function createConnections(
   server.on('connection', (socket: Socket) => {
     const connection: Connection = { current: null, response: null, work: null, waiting: [], overrun: false }
     open.set(socket, connection)
-    readInTurns(socket, connection, reads)
+    readInTurns(socket, connection, reads, MOST_WAITING)
     closeGently(socket, connection)
     socket.once('close', () => open.delete(socket))
   })
@@ -178,59 +172,6 @@ const isBusy = ({ current, waiting }: Connection): boolean => current !== null |
 /** Requests after an answer that says so are dropped, so requests that already wait on the connection are answered first. */
 function sayLast({ response, waiting }: Connection): void {
   if (response && !response.headersSent && waiting.length === 0) response.setHeader('Connection', 'close')
-}
-
-/**
- * Parses requests in small pieces, and makes connections with much to read take turns. By itself, libuv reads up to
- * 2 MiB of each connection before the next one: 300 clients that sent 900 KB each blocked the process for 1.1 s.
- */
-function readInTurns(socket: Socket, connection: Connection, turns: Turns): void {
-  const [parse] = socket.listeners('data') as ((piece: Buffer) => void)[]
-  if (!parse) return
-  socket.off('data', parse)
-  // The connection emits the events of a body, and it belongs to no request.
-  const parseAsWork = (piece: Buffer) => {
-    if (connection.work) runUncaught(connection.work, () => parse(piece))
-    else parse(piece)
-  }
-  socket.on('data', (read: Buffer) => {
-    const atOnce = hasManyRequests(read) ? PARSED_AT_ONCE : read.length
-    for (let at = 0; at < read.length && !connection.overrun && !socket.destroyed; at += atOnce)
-      parseAsWork(read.subarray(at, at + atOnce))
-    // Paused by Node: the reader of the body accepts no more for now, and will resume.
-    if (read.length < LARGE_READ || socket.isPaused() || socket.destroyed) return
-    socket.pause()
-    turns.wait(() => socket.resume())
-  })
-}
-
-/** Counts the empty lines that end headers (RFC 9112, section 2.1). A body without them is parsed at once. */
-function hasManyRequests(read: Buffer): boolean {
-  if (read.length <= PARSED_AT_ONCE) return false
-  let at = 0
-  for (let ends = 0; ends < MOST_WAITING; ends++) {
-    at = read.indexOf('\r\n\r\n', at, 'latin1') + 1
-    if (at === 0) return false
-  }
-  return true
-}
-
-interface Turns {
-  /** Calls back in one of the next turns of the event loop, in order. */
-  wait(resume: () => void): void
-}
-
-function createTurns(mostInATurn: number): Turns {
-  const waiting: (() => void)[] = []
-  const next = () => {
-    for (const resume of waiting.splice(0, mostInATurn)) resume()
-    if (waiting.length > 0) setImmediate(next)
-  }
-  return {
-    wait(resume) {
-      if (waiting.push(resume) === 1) setImmediate(next)
-    },
-  }
 }
 
 /**
