@@ -6,31 +6,19 @@ import { appPage } from '../../domain/app-page.ts'
 import type { Origin } from '../../domain/audit.ts'
 import { invalidField, isProblem, Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
-import { isStorableJson } from '../../domain/storable.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { randomToken, sha256Hex } from '../../kernel/crypto.ts'
 import { change, type ChangeDeps, type Note } from '../change.ts'
 import { adoptAccount, type ExternalAccount, type SignInRefusal } from '../external-account.ts'
 import type { LoginAnswer, SecondStep } from '../second-step.ts'
-import { lacksClaims, mapsRoles, roleOf, textOf, type Claims } from './claims.ts'
-import { requestFailure } from './guarded-fetch.ts'
-import { providerProblem, type Providers } from './providers.ts'
+import { mapsRoles, roleOf, textOf } from './claims.ts'
+import { exchangeCode, failed, type CallbackInput } from './code-grant.ts'
+import type { Providers } from './providers.ts'
 
 /** How long a person may take at the provider. */
 const WAITING_MS = 10 * 60_000
-/** Clocks of the provider and of this machine may differ by this. */
-const TOLERANCE_SECONDS = 30
 /** Expired rows removed with each login. */
 const CLEANED_AT_ONCE = 100
-/** Codes of openid-client for an ID token that is for others, not valid now, or not signed by the provider. */
-const BAD_ID_TOKEN = new Set([
-  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
-  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
-  'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
-  'OAUTH_INVALID_RESPONSE',
-  'OAUTH_KEY_SELECTION_FAILED',
-])
-
 export interface OidcLogin {
   publicConfig(): { enabled: boolean; provider_name?: string }
   /**
@@ -51,15 +39,6 @@ export interface OidcLogin {
   testDiscovery(url: string): Promise<DiscoveryAnswer>
 }
 
-export interface CallbackInput {
-  code: string
-  state: string
-  code_verifier: string
-  redirect_uri?: string
-  /** RFC 9207: the issuer, where the provider sends it */
-  iss?: string
-}
-
 export interface DiscoveryAnswer {
   ok: true
   issuer: string
@@ -75,8 +54,7 @@ export function createOidcLogin(
 
   function enabled(): Settings['oidc'] {
     const { oidc } = deps.settings()
-    if (!oidc.enabled || oidc.discovery_url === '' || oidc.client_id === '')
-      throw new Problem('oidc_disabled', 'login at an identity provider is not enabled here')
+    if (!isOn(oidc)) throw new Problem('oidc_disabled', 'login at an identity provider is not enabled here')
     return oidc
   }
 
@@ -95,42 +73,6 @@ export function createOidcLogin(
       .executeTakeFirst()
   }
 
-  /** @returns issuer, subject and claims of the person */
-  async function ask(oidc: Settings['oidc'], given: CallbackInput): Promise<{ externalId: string; claims: Claims }> {
-    const waiting = await take(given)
-    if (!waiting) throw failed('no login waits for this state and verifier')
-    const config = await providers.forLogin(oidc)
-    const { issuer, userinfo_endpoint } = config.serverMetadata()
-    const address = new URL(waiting.redirect_uri)
-    address.searchParams.set('code', given.code)
-    address.searchParams.set('state', given.state)
-    // RFC 9207 tells several providers of one client apart. Here is only one, so a client may leave `iss` out.
-    address.searchParams.set('iss', given.iss ?? issuer)
-    try {
-      const tokens = await openid.authorizationCodeGrant(config, address, {
-        pkceCodeVerifier: given.code_verifier,
-        expectedState: given.state,
-        expectedNonce: waiting.nonce,
-        idTokenExpected: true,
-      })
-      const claims = tokens.claims() as Claims & { iss: string; sub: string; iat: number; azp?: unknown }
-      // OpenID Connect Core 3.1.3.7: openid-client checks `azp` only with several audiences, and never checks `iat`.
-      if (claims.azp !== undefined && claims.azp !== oidc.client_id)
-        throw failed('the ID token was issued to another client')
-      // Uses the clock with which openid-client compares `exp`.
-      if (claims.iat > Date.now() / 1000 + TOLERANCE_SECONDS) throw failed('the ID token was issued in the future')
-      const more =
-        userinfo_endpoint !== undefined && lacksClaims(claims, oidc)
-          ? await openid.fetchUserInfo(config, tokens.access_token, claims.sub)
-          : {}
-      const all = { ...more, ...claims }
-      if (!isStorableJson(all)) throw failed('a claim has NUL or an unpaired surrogate')
-      return { externalId: `${claims.iss} ${claims.sub}`, claims: all }
-    } catch (error) {
-      throw isProblem(error) ? error : grantProblem(error)
-    }
-  }
-
   async function admit(account: ExternalAccount, origin: Origin): Promise<LoginAnswer | SignInRefusal> {
     return change(deps, account.username, origin, async (tx, note) => {
       const adopted = await adoptAccount(tx, account, clock.now(), note)
@@ -145,7 +87,9 @@ export function createOidcLogin(
   }
 
   async function login(oidc: Settings['oidc'], given: CallbackInput, origin: Origin): Promise<LoginAnswer> {
-    const { externalId, claims } = await ask(oidc, given)
+    const waiting = await take(given)
+    if (!waiting) throw failed('no login waits for this state and verifier')
+    const { externalId, claims } = await exchangeCode(providers, oidc, given, waiting)
     const account: ExternalAccount = {
       source: 'oidc',
       externalId,
@@ -174,8 +118,7 @@ export function createOidcLogin(
   return {
     publicConfig() {
       const { oidc } = deps.settings()
-      const on = oidc.enabled && oidc.discovery_url !== '' && oidc.client_id !== ''
-      return { enabled: on, ...(on ? { provider_name: oidc.provider_name } : {}) }
+      return isOn(oidc) ? { enabled: true, provider_name: oidc.provider_name } : { enabled: false }
     },
 
     async authorize({ code_challenge, state, redirect_uri }) {
@@ -238,27 +181,8 @@ export function createOidcLogin(
   }
 }
 
+const isOn = ({ enabled, discovery_url, client_id }: Settings['oidc']) =>
+  enabled && discovery_url !== '' && client_id !== ''
+
 /** Made of state and challenge, so that the state of a login alone, without the verifier, does not take it. */
 const waitingKey = (state: string, challenge: string) => sha256Hex(`${state}\n${challenge}`)
-
-/** @param why for the audit log; clients get one sentence */
-function failed(why: string): Problem {
-  return new Problem(
-    'unauthorized',
-    'the login at the identity provider failed or has expired; begin again',
-    {},
-    { cause: why },
-  )
-}
-
-/** A failure of the exchange of the code: the browser's parameters are wrong (401), or the provider does not work (502). */
-function grantProblem(error: unknown): Problem {
-  if (requestFailure(error)) return providerProblem(error)
-  if (error instanceof openid.AuthorizationResponseError) return failed(`the provider answered ${error.error}`)
-  // RFC 6749, section 5.2: the code is wrong, was used, or belongs to another client or redirect.
-  if (error instanceof openid.ResponseBodyError && error.error === 'invalid_grant')
-    return failed('the code was refused')
-  const { code, message } = error as { code?: string; message?: string }
-  if (BAD_ID_TOKEN.has(code ?? '')) return failed(`the ID token was refused: ${message}`)
-  return providerProblem(error)
-}
