@@ -8,7 +8,8 @@ import type { AdvisoryState } from '../../../domain/advisory-store.ts'
 import { newestOf, type AdvisoryReader } from './advisories.ts'
 import { ecosystemOf, packageKey } from './ecosystems.ts'
 import { findingsOf, type Hit, type OsvFinding } from './findings.ts'
-import { ignoringEpoch, type Order } from '../../../domain/versions/order.ts'
+import type { Order } from '../../../domain/versions/order.ts'
+import { identitiesOf, type Identity } from './identities.ts'
 import { orderOf, type FormatOrder } from './orders.ts'
 import { exposure } from './ranges.ts'
 import { isOtherStream } from './rpm-builds.ts'
@@ -42,13 +43,6 @@ export interface OsvMatcher extends CveScanner {
   clearedOf(input: ScanInput): Promise<ReadonlySet<string>>
   /** In the order given. */
   matchComponents(components: readonly Component[]): Promise<ComponentMatch[]>
-}
-
-/** One name to look a package up by, with its version. */
-interface Identity {
-  name: string
-  version: string
-  order: Order
 }
 
 /** @param compare the version orders of the package formats */
@@ -158,15 +152,9 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
     },
 
     async clearedOf({ facts, distribution }) {
-      const ecosystem = ecosystemOf(distribution.scannerDistro)
-      if (!ecosystem) return new Set()
-      const state = await advisories.state()
-      const covered = Object.keys(state.ecosystems).filter((name) => ecosystem.covers(name))
-      const { candidates, found } = await entriesFor(
-        state,
-        covered,
-        identitiesOf(facts, (a, b) => compare(ecosystem.order, a, b)),
-      )
+      const data = await dataFor(distribution)
+      if (data.none !== null) return new Set()
+      const { candidates, found } = await entriesFor(data.state, data.covered, identitiesOf(facts, data.order))
       const read = await advisories.advisories([...new Set(candidates.map(({ key }) => key))])
       const namesOf = (keys: Iterable<number>) =>
         [...keys].flatMap((key) => {
@@ -202,19 +190,6 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
 
 const foundIn = (findings: readonly unknown[], covered: readonly string[]) =>
   `${vulnerabilities(findings.length)} in the advisories for ${covered.join(', ')}`
-
-/** Advisories name source packages (Debian, Ubuntu, Alpine, Rocky, openSUSE), binary ones (AlmaLinux) or both (Red Hat). */
-function identitiesOf(facts: PackageFacts, order: Order): Identity[] {
-  const identities: Identity[] = [{ name: facts.name, version: facts.version, order }]
-  const source = facts.sourcePackage
-  if (source === null || source === facts.name) return identities
-  const version = facts.sourceVersion ?? facts.version
-  const epochUnknown = facts.format === 'rpm' && facts.sourceVersion !== null && !/^[0-9]+:/.test(facts.sourceVersion)
-  identities.push({ name: source, version, order: epochUnknown ? ignoringEpoch(order) : order })
-  // Signed kernels are packed from a source of their own, with its own version; the trackers name `linux`.
-  if (/^linux-signed(?:-|$)/.test(source)) identities.push({ name: 'linux', version: facts.version, order })
-  return identities
-}
 
 /**
  * Advisories about older versions of the package in another module stream. They are not applied, because each stream
