@@ -1,4 +1,4 @@
-// `npm run restore -- ARCHIVE`: see src/operations/backup/restore.ts.
+// `npm run restore -- ARCHIVE`: see src/operations/backup/restore-command.ts.
 import { build } from './build.mjs'
 import { begin } from './runtime.mjs'
 

@@ -1,8 +1,9 @@
-// The command behind `npm run restore`: see backup/restore.ts.
+// The command behind `npm run restore`: see operations/backup/restore-command.ts.
 import { join } from 'node:path'
 import { checkEmpty, loadDump } from './operations/backup/database/load-dump.ts'
 import { readDump } from './operations/backup/database/read-dump.ts'
-import { restoreCommand, type RestoreDeps } from './operations/backup/restore.ts'
+import { restoreCommand } from './operations/backup/restore-command.ts'
+import type { RestoreDeps } from './operations/backup/restore.ts'
 import { readPoolEnv } from './config/env.ts'
 import { exists } from './kernel/files.ts'
 import { openDatabase } from './store/db.ts'

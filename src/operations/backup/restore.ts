@@ -1,8 +1,8 @@
-// The command behind `npm run restore`: restores an archive into an empty system, with either database.
+// Restores an archive into an empty system, with either database.
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { sql } from 'kysely'
-import { isProblem, Problem } from '../../domain/problem.ts'
+import { Problem } from '../../domain/problem.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { createFile, ensureDirectory, ensurePrivateDirectory, exists, fsyncPath } from '../../kernel/files.ts'
 import { namesIn } from '../../kernel/files-below.ts'
@@ -43,6 +43,10 @@ const POOLED = /^pool\/([a-z]+)\/[0-9a-f]{2}\/([0-9a-f]{64})\/[^/]+$/
 
 /** Records whose manifests are looked up at a time. */
 const PAGE = 1000
+
+/** How the command line names the two options. */
+export const WITHOUT_PROOF = '--without-proof'
+export const WITHOUT_SECRETS = '--without-secrets'
 
 export interface RestoreOptions {
   /** also restores an archive of an older build, which does not prove that it is complete */
@@ -103,7 +107,7 @@ function sayProof({ entries, proof }: Verified, { withoutProof }: RestoreOptions
   if (!withoutProof)
     throw new Problem(
       'validation_error',
-      'the archive does not list what it has: an older build made it, or its beginning is gone. It cannot be known whether it is whole; --without-proof restores it nevertheless',
+      `the archive does not list what it has: an older build made it, or its beginning is gone. It cannot be known whether it is whole; ${WITHOUT_PROOF} restores it nevertheless`,
     )
   print('the archive does not list what it has, because an older build made it. It cannot be known')
   print('- whether packages, manifests, keys, settings or days of the audit log are missing or were exchanged')
@@ -221,33 +225,5 @@ async function settle(db: Db, paths: Paths): Promise<void> {
     for (const row of rows) if (!(await manifests.has(manifests.key(row)))) missing.push(row.id)
     await manifests.write(missing)
     after = last.id
-  }
-}
-
-const WITHOUT_PROOF = '--without-proof'
-const WITHOUT_SECRETS = '--without-secrets'
-const USAGE = `usage: npm run restore -- [${WITHOUT_PROOF}] [${WITHOUT_SECRETS}] ARCHIVE
-
-DATABASE_URL and REPOS_DIR name the empty system.
-${WITHOUT_PROOF}  restores an archive of an older build too, of which nobody can tell whether it is whole
-${WITHOUT_SECRETS}  leaves settings unset that SETTINGS_ENCRYPTION_KEY does not decrypt, because the old key is lost`
-
-/** @returns the exit code: 0 when it was restored, 1 when it was not, 2 for wrong usage */
-export async function restoreCommand(
-  args: readonly string[],
-  deps: RestoreDeps & { complain(line: string): void },
-): Promise<0 | 1 | 2> {
-  const [archive, ...others] = args.filter((arg) => arg !== WITHOUT_PROOF && arg !== WITHOUT_SECRETS)
-  if (archive === undefined || archive.startsWith('-') || others.length > 0) {
-    deps.complain(USAGE)
-    return 2
-  }
-  try {
-    const withoutSecrets = args.includes(WITHOUT_SECRETS)
-    await restore(archive, deps, { withoutProof: args.includes(WITHOUT_PROOF), withoutSecrets })
-    return 0
-  } catch (error) {
-    deps.complain(isProblem(error) ? error.detail : (error as Error).message)
-    return 1
   }
 }
