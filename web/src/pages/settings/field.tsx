@@ -1,19 +1,9 @@
 // The control of one setting, with its description, its default, and the server's error about it.
-import {
-  ActionIcon,
-  Button,
-  Group,
-  JsonInput,
-  NumberInput,
-  PasswordInput,
-  Select,
-  Switch,
-  Text,
-  TextInput,
-} from '@mantine/core'
+import { ActionIcon, Button, Group, JsonInput, NumberInput, Select, Switch, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { FieldSchema } from 'virtual:settings-schema'
-import { choicesOf, controlOf, type Values } from './fields.ts'
+import { choicesOf, controlOf, type Common, type Values } from './fields.ts'
+import { Secret } from './secret.tsx'
 
 interface FieldProps {
   name: string
@@ -91,86 +81,6 @@ function control({ name, schema, value, stored, error, inactive, onChange }: Fie
         />
       )
   }
-}
-
-interface Common {
-  label: string
-  description: string
-  error: string | undefined
-  disabled: boolean
-}
-
-/** A secret is never shown: it is kept, replaced or cleared. */
-function Secret({
-  value,
-  stored,
-  onChange,
-  ...common
-}: Common & { value: unknown; stored: unknown; onChange: (value: unknown) => void }) {
-  const [replacing, setReplacing] = useState(false)
-  const isSet = stored !== ''
-  if (!replacing && value === stored)
-    return (
-      <div>
-        <Text size="sm" fw={500}>
-          {common.label}
-        </Text>
-        <Text size="xs" c="dimmed">
-          {common.description}
-        </Text>
-        <Group gap="xs" mt={4}>
-          <Text size="sm">{isSet ? 'set' : 'not set'}</Text>
-          <Button
-            size="compact-sm"
-            variant="default"
-            onClick={() => setReplacing(true)}
-            aria-label={`${isSet ? 'Replace' : 'Set'} ${common.label}`}
-          >
-            {isSet ? 'Replace' : 'Set'}
-          </Button>
-          {isSet && (
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={() => onChange('')}
-              aria-label={`Clear ${common.label}`}
-            >
-              Clear
-            </Button>
-          )}
-        </Group>
-      </div>
-    )
-  if (value === '' && isSet && !replacing)
-    return (
-      <Group gap="xs">
-        <Text size="sm">{common.label}: will be cleared</Text>
-        <Button size="compact-sm" variant="default" onClick={() => onChange(stored)}>
-          Keep it
-        </Button>
-      </Group>
-    )
-  return (
-    <Group gap="xs" align="flex-end">
-      <PasswordInput
-        {...common}
-        flex={1}
-        autoComplete="new-password"
-        autoFocus
-        value={value === stored ? '' : String(value)}
-        onChange={(event) => onChange(event.currentTarget.value)}
-      />
-      <Button
-        variant="default"
-        onClick={() => {
-          setReplacing(false)
-          onChange(stored)
-        }}
-      >
-        Keep
-      </Button>
-    </Group>
-  )
 }
 
 /** Entries with a name that can be added and removed. */

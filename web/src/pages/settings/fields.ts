@@ -22,6 +22,14 @@ export function choicesOf(schema: FieldSchema): string[] | null {
 
 export type Values = Record<string, unknown>
 
+/** What every control shows besides its value. */
+export interface Common {
+  label: string
+  description: string
+  error: string | undefined
+  disabled: boolean
+}
+
 /**
  * The differences as the body of PATCH: only changed keys, so that two people who change different settings do not undo each
  * other's changes. Entries that were removed from a map are sent as null.
