@@ -11,6 +11,7 @@ import type { VersionScheme } from '../ecosystem.ts'
 import { createFormulas } from './formulas.ts'
 import { createOffers } from './offers.ts'
 import type { InstallationRules } from '../installation-rules.ts'
+import { createRequirements, type Need } from './requirements.ts'
 import { describeSteps, type Exclusion } from './steps.ts'
 
 export interface UniversePackage {
@@ -55,52 +56,19 @@ export interface Universe {
   identityOf(index: number): PackageIdentity
 }
 
-/** A distinct requirement; packages share them. */
-interface Need {
-  anyOf: readonly Relation[]
-  text: string
-  whole: string | null
-}
-
 /** @param reach architectures whose packages the client installs */
 export function createUniverse({ versions, installation }: UniverseFormat, reach: Reach): Universe {
   const names: string[] = []
   const packageVersions: string[] = []
   const archs: string[] = []
   const offers = createOffers()
+  const requirements = createRequirements(installation)
   const strings = new Map<string, string>()
   const intern = (text: string) => {
     const known = strings.get(text)
     if (known !== undefined) return known
     strings.set(text, text)
     return text
-  }
-
-  const needs: Need[] = []
-  const needIds = new Map<string, number>()
-  const exclusions: Exclusion[] = []
-  const exclusionIds = new Map<string, number>()
-  /** pairs of a package and what it needs or excludes */
-  const packageNeeds: number[] = []
-  const packageExclusions: number[] = []
-
-  function idOf<T>(ids: Map<string, number>, list: T[], key: string, value: () => T): number {
-    const known = ids.get(key)
-    if (known !== undefined) return known
-    ids.set(key, list.length)
-    return list.push(value()) - 1
-  }
-
-  function addRequirement(index: number, { kind, strong, anyOf, text, whole = '' }: Requirement): void {
-    const byName = installation.excludesByName?.includes(kind) ?? false
-    if (byName || installation.excludes.includes(kind)) {
-      const value = () => ({ kind, text: whole || text, relation: anyOf[0]!, whole: whole || null, byName })
-      const id = idOf(exclusionIds, exclusions, `${kind} ${whole || text}`, value)
-      packageExclusions.push(index, id)
-    } else if (whole === '' ? strong : installation.whole?.isStrong(kind)) {
-      const value = () => ({ anyOf: [...anyOf], text: whole || text, whole: whole || null })
-      packageNeeds.push(index, idOf(needIds, needs, whole || text, value))
-    }
   }
 
   function add(pkg: UniversePackage): number {
@@ -117,7 +85,7 @@ export function createUniverse({ versions, installation }: UniverseFormat, reach
         false,
         multiArch,
       )
-    for (const requirement of pkg.requirements) addRequirement(index, requirement)
+    for (const requirement of pkg.requirements) requirements.add(index, requirement)
     return index
   }
 
@@ -147,6 +115,7 @@ export function createUniverse({ versions, installation }: UniverseFormat, reach
       [...new Set(anyOf.flatMap((relation) => matching(relation, false, (index) => heldAs(index) === null)))].map(
         (index) => ({ ...identityOf(index), status: heldAs(index)! }),
       )
+    const { needs, exclusions, packageNeeds, packageExclusions } = requirements
     const builder = createConstraintsBuilder()
     const needSets: number[][] = []
     const banSets: number[][] = []
