@@ -1,6 +1,6 @@
 // Number of packages, from the counters in each distribution's row; never a table scan.
 import type { Db } from '../../store/db.ts'
-import type { Totals } from '../monitoring/metrics.ts'
+import type { Totals } from '../monitoring/package-metrics.ts'
 
 export async function readTotals(db: Db): Promise<Totals> {
   const rows = await db

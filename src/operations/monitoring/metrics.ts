@@ -1,18 +1,11 @@
 // The Prometheus metrics of the specification. Gauges are read from counters at each scrape, never by a table scan.
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { DRIFT_AREAS } from '../../domain/drift.ts'
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import { SEVERITY_KEYS, type SeverityKey } from '../../domain/finding.ts'
 import { inTime } from '../../kernel/in-time.ts'
 import { DatabaseAway } from '../../store/database-away.ts'
-import type { DriftReport } from './probes.ts'
 import { addListenerMetrics, type ListenerSources } from './listener-metrics.ts'
+import { addPackageMetrics, type PackageSources } from './package-metrics.ts'
 import { addStateMetrics, type StateSources } from './state-metrics.ts'
-
-export interface Totals {
-  packages: number
-  pendingReview: number
-  quarantined: number
-}
 
 export interface Metrics {
   /** text format 0.0.4 */
@@ -24,13 +17,7 @@ export interface Metrics {
 }
 
 /** Read at each scrape; null means unknown and gives no sample. */
-export interface MetricSources extends StateSources, ListenerSources {
-  totals(): Promise<Totals>
-  antivirusUpdatedAt(): Promise<number | null>
-  advisoriesAgeSeconds(): Promise<number | null>
-  /** the self-tests of each scanner, and whether it failed them */
-  selfTests(): readonly { scanner: string; scope: string; failed: boolean }[]
-  drift(): Promise<DriftReport>
+export interface MetricSources extends StateSources, ListenerSources, PackageSources {
   /** all that were ever counted */
   downloads(): Promise<readonly { format: string; downloads: number }[]>
   /** errors that nothing caught, by what failed */
@@ -43,74 +30,6 @@ export interface MetricSources extends StateSources, ListenerSources {
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  let totals: Promise<Totals> | null = null
-  /** three gauges share one query */
-  const total = (pick: (t: Totals) => number) =>
-    async function (this: Gauge) {
-      totals ??= sources.totals().finally(() => (totals = null))
-      this.set(pick(await totals))
-    }
-  const maybe = (ask: () => Promise<number | null>) =>
-    async function (this: Gauge) {
-      this.reset()
-      const value = await ask()
-      // prom-client starts a gauge without labels with the value 0, which would be wrong here.
-      if (value === null) this.remove()
-      else this.set(value)
-    }
-  new Gauge({ name: 'svc_packages_total', help: 'Packages in the pool', registers, collect: total((t) => t.packages) })
-  new Gauge({
-    name: 'svc_pending_review_total',
-    help: 'Packages awaiting a decision',
-    registers,
-    collect: total((t) => t.pendingReview),
-  })
-  new Gauge({
-    name: 'svc_quarantine_total',
-    help: 'Packages in quarantine',
-    registers,
-    collect: total((t) => t.quarantined),
-  })
-  new Gauge({
-    name: 'svc_clamav_last_update',
-    help: 'Unix time of the last antivirus database update',
-    registers,
-    collect: maybe(sources.antivirusUpdatedAt),
-  })
-  new Gauge({
-    name: 'svc_grype_db_age_seconds',
-    help: 'Age of the vulnerability database',
-    registers,
-    collect: maybe(sources.advisoriesAgeSeconds),
-  })
-  new Gauge({
-    name: 'svc_scanner_selftest_failed',
-    help: '1 when a scanner failed its self-test: the EICAR test file in a format, a known vulnerability in a distribution',
-    labelNames: ['scanner', 'scope'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { scanner, scope, failed } of sources.selfTests()) this.set({ scanner, scope }, Number(failed))
-    },
-  })
-  new Gauge({
-    name: 'svc_drift_findings',
-    help: 'Files that differ from what was stored; no sample before the first drift scan',
-    labelNames: ['area'],
-    registers,
-    async collect() {
-      this.reset()
-      const { last_scan, findings } = await sources.drift()
-      if (last_scan !== null) for (const area of DRIFT_AREAS) this.set({ area }, 0)
-      for (const { area, n } of findings) this.inc({ area }, n)
-    },
-  })
-  new Gauge({
-    name: 'svc_drift_scan_age_seconds',
-    help: 'Time since the end of the last complete drift scan',
-    registers,
-    collect: maybe(async () => (await sources.drift()).age_seconds),
-  })
   const uploads = new Counter({
     name: 'svc_uploads_total',
     help: 'Packages that arrived by upload or import, by resulting status; error for those refused',
@@ -176,6 +95,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     buckets: [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120],
     registers,
   })
+  addPackageMetrics(registry, sources)
   addStateMetrics(registry, sources)
   addListenerMetrics(registry, sources)
   // Memory, processor time, descriptors, event loop and garbage collection of this process.

@@ -1,5 +1,6 @@
 // Metrics of the state of this process and of its dependencies: probes, disks, leadership, jobs, backups, Redis.
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { gaugesOf } from './gauges.ts'
 import type { LastRun } from './last-runs.ts'
 import type { Probe } from './probes.ts'
 import type { DiskRoom } from '../../kernel/disks.ts'
@@ -23,19 +24,10 @@ export interface StateSources {
 
 // Not `job`: Prometheus gives each series a label of that name.
 export function addStateMetrics(registry: Registry, sources: StateSources): void {
+  const gauge = gaugesOf(registry)
   // Two gauges share one reading.
   const room = createShared(sources.room)
   const lastRuns = createShared(sources.lastRuns)
-  const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => Promise<void> | void) =>
-    new Gauge({
-      ...{ name, help, labelNames, registers: [registry] },
-      async collect() {
-        this.reset()
-        // A gauge without labels starts as 0, which looks like a measured value.
-        if (labelNames.length === 0) this.remove()
-        await collect(this)
-      },
-    })
   gauge('svc_probe_ok', '1 when a probe of /health passes', ['group', 'probe'], async (it) => {
     for (const [group, probes] of Object.entries(await sources.probes()))
       for (const [probe, { ok }] of Object.entries(probes)) it.set({ group, probe }, Number(ok))
