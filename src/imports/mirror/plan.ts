@@ -81,26 +81,7 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
   const settings = deps.settings()
   if (!source.last_sync) throw new Problem('index_empty', `${source.name} was never synced`, { source_id: source.id })
   const counts: Record<Presence, number> = { missing: 0, present: 0, conflict: 0, rejected: 0, refused: 0 }
-  const plan: MirrorPlan = {
-    ...{ source_id: source.id, distribution: target.distribution.codename },
-    ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, refused: 0, reserved: 0, missing_bytes: 0 },
-    ...{ left_out: await leftOut(deps.db, mirror), not_carried: source.not_carried ?? [] },
-    unmatched: await unmatched(deps.db, mirror),
-    dependencies: null,
-    packages: [],
-    conflicting: [],
-    reserved_packages: [],
-    refused_packages: [],
-    policy: {
-      actions: Object.fromEntries(ACTIONS.map((action) => [action, 0])) as Record<PolicyAction, number>,
-      ...{ unscanned: 0, blocked: [], held: [] },
-    },
-    withdrawn: { total: 0, removed: selection.remove_withdrawn, packages: [] },
-    limits: {
-      packages_per_run: settings.mirror.max_packages_per_run,
-      ...{ runs: 0, free_bytes: 0, needed_bytes: 0, fits: true },
-    },
-  }
+  const plan = await emptyPlan(deps.db, mirror, settings)
   const canScanMalware = await deps.canScanMalware()
   const refusals = await createRefusals(deps.db, mirror, settings, deps.clock.now())
   const unfit = createRefusedCount()
@@ -151,6 +132,31 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
       packages_per_run: settings.mirror.max_packages_per_run,
       runs: Math.ceil(missing / settings.mirror.max_packages_per_run),
       ...{ free_bytes: freeBytes, needed_bytes: neededBytes, fits: neededBytes <= freeBytes },
+    },
+  }
+}
+
+/** The plan of a selection of which nothing is counted yet. */
+async function emptyPlan(db: Db, mirror: Mirror, settings: Settings): Promise<MirrorPlan> {
+  const { source, selection, target } = mirror
+  return {
+    ...{ source_id: source.id, distribution: target.distribution.codename },
+    ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, refused: 0, reserved: 0, missing_bytes: 0 },
+    ...{ left_out: await leftOut(db, mirror), not_carried: source.not_carried ?? [] },
+    unmatched: await unmatched(db, mirror),
+    dependencies: null,
+    packages: [],
+    conflicting: [],
+    reserved_packages: [],
+    refused_packages: [],
+    policy: {
+      actions: Object.fromEntries(ACTIONS.map((action) => [action, 0])) as Record<PolicyAction, number>,
+      ...{ unscanned: 0, blocked: [], held: [] },
+    },
+    withdrawn: { total: 0, removed: selection.remove_withdrawn, packages: [] },
+    limits: {
+      packages_per_run: settings.mirror.max_packages_per_run,
+      ...{ runs: 0, free_bytes: 0, needed_bytes: 0, fits: true },
     },
   }
 }
