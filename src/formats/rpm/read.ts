@@ -90,24 +90,7 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
 
 function describe(layout: RpmLayout, files: readonly RpmFile[]): PackageFacts<RpmRecord> {
   const { header, signature } = layout
-  const name = required(header, TAG.NAME, 'name')
-  // The characters that rpmbuild accepts, without those of macros.
-  if (!/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/.test(name))
-    throw invalid(`the rpm header has the name ${quote(name)}; letters, digits and . _ + - are allowed`)
-  const version = required(header, TAG.VERSION, 'version')
-  const release = required(header, TAG.RELEASE, 'release')
-  if (!isPart(version) || !isPart(release))
-    throw invalid(
-      `the rpm header has the version ${quote(`${version}-${release}`)}; letters, digits and . _ + ~ ^ are allowed in both parts`,
-    )
-  const arch = required(header, TAG.ARCH, 'architecture')
-  if (!/^[a-z0-9_]+$/i.test(arch))
-    throw invalid(`the rpm header has the architecture ${quote(arch)}; expected one like x86_64, or noarch`)
-  const epoch = header.number(TAG.EPOCH) ?? 0
-  const evr = `${epoch > 0 ? `${epoch}:` : ''}${version}-${release}`
-  if (rpmFilename({ name, version: evr, arch }).length > LONGEST_FILENAME) {
-    throw invalid('the package name and version are too long for a file name')
-  }
+  const { name, version, release, epoch, arch, evr } = identityOf(header)
   for (const [what, tag] of LINES) checkLine(`a ${what}`, header.text(tag))
   checkText('a description', header.text(TAG.DESCRIPTION) ?? '')
   const dependencies = readDependencies(header)
@@ -163,6 +146,29 @@ function describe(layout: RpmLayout, files: readonly RpmFile[]): PackageFacts<Rp
     signatures: readSignatures(signature),
     record,
   }
+}
+
+/** Name, version and architecture as the header states them. @throws Problem('invalid_package') for values that rpmbuild refuses */
+function identityOf(header: Header) {
+  const name = required(header, TAG.NAME, 'name')
+  // The characters that rpmbuild accepts, without those of macros.
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/.test(name))
+    throw invalid(`the rpm header has the name ${quote(name)}; letters, digits and . _ + - are allowed`)
+  const version = required(header, TAG.VERSION, 'version')
+  const release = required(header, TAG.RELEASE, 'release')
+  if (!isPart(version) || !isPart(release))
+    throw invalid(
+      `the rpm header has the version ${quote(`${version}-${release}`)}; letters, digits and . _ + ~ ^ are allowed in both parts`,
+    )
+  const arch = required(header, TAG.ARCH, 'architecture')
+  if (!/^[a-z0-9_]+$/i.test(arch))
+    throw invalid(`the rpm header has the architecture ${quote(arch)}; expected one like x86_64, or noarch`)
+  const epoch = header.number(TAG.EPOCH) ?? 0
+  const evr = `${epoch > 0 ? `${epoch}:` : ''}${version}-${release}`
+  if (rpmFilename({ name, version: evr, arch }).length > LONGEST_FILENAME) {
+    throw invalid('the package name and version are too long for a file name')
+  }
+  return { name, version, release, epoch, arch, evr }
 }
 
 function required(header: Header, tag: number, what: string): string {
