@@ -36,15 +36,10 @@ export function Shell({ children }: { children: ReactNode }) {
   // Only the path of the address: every filter and every key press in a list changes the rest.
   const here = useLocation({ select: ({ pathname }) => pathname })
   const session = useSession()
-  const user = session?.user
   const wide = useWide()
   const shown = useRef<string | null>(null)
   useGoKeys()
   useEffect(close, [here, close])
-
-  const summary = useQuery({ ...read('GET /dashboard/summary'), enabled: user !== undefined })
-  const waiting = summary.data?.pending_reviews ?? 0
-  const allowed = useNavigation().filter(({ access }) => user && access && mayAccess(user.role, access))
 
   return (
     <AppShell
@@ -82,63 +77,12 @@ export function Shell({ children }: { children: ReactNode }) {
             >
               Search
             </Button>
-            <Menu position="bottom-end">
-              <Menu.Target>
-                <UnstyledButton aria-label={`Account of ${user?.username ?? ''}`}>
-                  <Text size="sm" fw={600} truncate maw={160}>
-                    {user?.username}
-                  </Text>
-                  <Text size="xs" c="dimmed">
-                    {user?.role}
-                  </Text>
-                </UnstyledButton>
-              </Menu.Target>
-              <Menu.Dropdown>
-                <Menu.Item component={Link} to="/account">
-                  Your account
-                </Menu.Item>
-                <Menu.Item onClick={() => void signOut().then((address) => location.assign(address))}>
-                  Sign out
-                </Menu.Item>
-              </Menu.Dropdown>
-            </Menu>
+            <AccountMenu />
           </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" style={{ overflowY: 'auto' }}>
-        <nav aria-label="Pages">
-          {Object.entries(GROUPS).map(([group, label]) => {
-            const entries = allowed.filter((entry) => entry.group === group)
-            return entries.length === 0 ? null : (
-              <div key={group} className="navigation">
-                {label && (
-                  <Text size="xs" c="dimmed" px="xs" pb={4} fw={600}>
-                    {label}
-                  </Text>
-                )}
-                {entries.map(({ path, title, icon: Icon }) => (
-                  <NavLink
-                    key={path}
-                    leftSection={Icon && <Icon size={16} aria-hidden />}
-                    component={Link}
-                    to={path}
-                    activeOptions={{ exact: path === '/' }}
-                    label={title}
-                    active={path === '/' ? here === '/' : here === path || here.startsWith(`${path}/`)}
-                    variant="light"
-                    rightSection={
-                      path === '/review' && waiting > 0 ? (
-                        <Badge variant="default" size="sm">
-                          {waiting}
-                        </Badge>
-                      ) : undefined
-                    }
-                  />
-                ))}
-              </div>
-            )
-          })}
-        </nav>
+        <Navigation here={here} />
         <Text size="xs" c="dimmed" px="sm" mt="auto">
           Gatehouse {session?.version}
         </Text>
@@ -151,6 +95,73 @@ export function Shell({ children }: { children: ReactNode }) {
         <Palette />
       </Suspense>
     </AppShell>
+  )
+}
+
+function AccountMenu() {
+  const user = useSession()?.user
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <UnstyledButton aria-label={`Account of ${user?.username ?? ''}`}>
+          <Text size="sm" fw={600} truncate maw={160}>
+            {user?.username}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {user?.role}
+          </Text>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item component={Link} to="/account">
+          Your account
+        </Menu.Item>
+        <Menu.Item onClick={() => void signOut().then((address) => location.assign(address))}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+/** The pages that the person may open. @param here the path that is shown */
+function Navigation({ here }: { here: string }) {
+  const user = useSession()?.user
+  const summary = useQuery({ ...read('GET /dashboard/summary'), enabled: user !== undefined })
+  const waiting = summary.data?.pending_reviews ?? 0
+  const allowed = useNavigation().filter(({ access }) => user && access && mayAccess(user.role, access))
+  return (
+    <nav aria-label="Pages">
+      {Object.entries(GROUPS).map(([group, label]) => {
+        const entries = allowed.filter((entry) => entry.group === group)
+        return entries.length === 0 ? null : (
+          <div key={group} className="navigation">
+            {label && (
+              <Text size="xs" c="dimmed" px="xs" pb={4} fw={600}>
+                {label}
+              </Text>
+            )}
+            {entries.map(({ path, title, icon: Icon }) => (
+              <NavLink
+                key={path}
+                leftSection={Icon && <Icon size={16} aria-hidden />}
+                component={Link}
+                to={path}
+                activeOptions={{ exact: path === '/' }}
+                label={title}
+                active={path === '/' ? here === '/' : here === path || here.startsWith(`${path}/`)}
+                variant="light"
+                rightSection={
+                  path === '/review' && waiting > 0 ? (
+                    <Badge variant="default" size="sm">
+                      {waiting}
+                    </Badge>
+                  ) : undefined
+                }
+              />
+            ))}
+          </div>
+        )
+      })}
+    </nav>
   )
 }
 

@@ -36,8 +36,6 @@ function Known({ detail }: { detail: Detail }) {
   const record = recordOf(detail, asked) ?? detail.versions[0]
   if (!record) return <Page title={detail.name}>This package has no records any more.</Page>
   const { distribution, arch } = record
-  const params = { name: detail.name, version: record.version }
-  const narrowed = { distribution, arch }
   return (
     <Page
       title={detail.name}
@@ -80,36 +78,50 @@ function Known({ detail }: { detail: Detail }) {
         </Text>
       )}
       <Charts detail={detail} shown={record} />
-      <Group gap="lg" mb="md">
-        <Text fw={650} className="mono">
-          {record.version}
-        </Text>
-        <Text size="sm">
-          {distribution}, {arch}
-        </Text>
-        <Status value={record.status} />
-        {record.status === 'pending_review' && <HeldReason reason={record.held_reason} />}
-        <Text size="sm" c="dimmed">
-          {bytes(record.size_bytes)}, {record.source.import_method} by {record.imported_by}{' '}
-          <When at={record.imported_at} />
-        </Text>
-      </Group>
+      <Summary record={record} />
       <Verdicts record={record} />
       <RecordTabs record={record} history={detail.history} />
-      {mayAudit && (
-        <Text size="sm" mt="lg" component="p">
-          SBOM of this version:{' '}
-          <a href={linkTo('GET /sbom/{name}/{version}', { params, query: { ...narrowed, format: 'cyclonedx' } })}>
-            CycloneDX
-          </a>
-          , <a href={linkTo('GET /sbom/{name}/{version}', { params, query: { ...narrowed, format: 'spdx' } })}>SPDX</a>,{' '}
-          <a href={linkTo('GET /sbom/{name}/{version}/sarif', { params, query: narrowed })}>SARIF</a>
-        </Text>
-      )}
+      {mayAudit && <Documents record={record} />}
       {asks === 'promote' && <Promote record={record} close={() => setAsks(null)} />}
       {asks === 'quarantine' && <Quarantine record={record} close={() => setAsks(null)} />}
       {asks === 'delete' && <DeleteVersion record={record} close={() => setAsks(null)} />}
     </Page>
+  )
+}
+
+/** Version, place and state of the record that is shown. */
+function Summary({ record }: { record: PackageRecord }) {
+  const { distribution, arch } = record
+  return (
+    <Group gap="lg" mb="md">
+      <Text fw={650} className="mono">
+        {record.version}
+      </Text>
+      <Text size="sm">
+        {distribution}, {arch}
+      </Text>
+      <Status value={record.status} />
+      {record.status === 'pending_review' && <HeldReason reason={record.held_reason} />}
+      <Text size="sm" c="dimmed">
+        {bytes(record.size_bytes)}, {record.source.import_method} by {record.imported_by}{' '}
+        <When at={record.imported_at} />
+      </Text>
+    </Group>
+  )
+}
+
+function Documents({ record: { name, version, distribution, arch } }: { record: PackageRecord }) {
+  const params = { name, version }
+  const narrowed = { distribution, arch }
+  return (
+    <Text size="sm" mt="lg" component="p">
+      SBOM of this version:{' '}
+      <a href={linkTo('GET /sbom/{name}/{version}', { params, query: { ...narrowed, format: 'cyclonedx' } })}>
+        CycloneDX
+      </a>
+      , <a href={linkTo('GET /sbom/{name}/{version}', { params, query: { ...narrowed, format: 'spdx' } })}>SPDX</a>,{' '}
+      <a href={linkTo('GET /sbom/{name}/{version}/sarif', { params, query: narrowed })}>SARIF</a>
+    </Text>
   )
 }
 

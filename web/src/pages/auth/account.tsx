@@ -1,26 +1,14 @@
 // The person's own account: password, second factor, colours, and the single-letter keys.
-import {
-  Button,
-  Group,
-  Image,
-  PasswordInput,
-  SegmentedControl,
-  Stack,
-  Switch,
-  Text,
-  TextInput,
-  useMantineColorScheme,
-} from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Button, PasswordInput, SegmentedControl, Stack, Switch, Text, useMantineColorScheme } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/api.ts'
 import { keysAreOn, setKeys } from '../../parts/keys.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
-import { Toned } from '../../parts/marks.tsx'
 import { Page, Section } from '../../parts/page.tsx'
-import { Snippet } from '../../parts/snippet.tsx'
-import { sessionQuery, useSession } from '../../session/session.ts'
+import { useSession } from '../../session/session.ts'
+import { SecondFactor } from './second-factor.tsx'
 
 export default function Account() {
   const user = useSession()?.user
@@ -82,106 +70,6 @@ function Password() {
           </Button>
         </Stack>
       </Form>
-    </Section>
-  )
-}
-
-function SecondFactor({ on }: { on: boolean }) {
-  const queries = useQueryClient()
-  const [code, setCode] = useState('')
-  const [recovery, setRecovery] = useState<string[] | null>(null)
-  const refresh = () => queries.refetchQueries({ queryKey: sessionQuery.queryKey })
-  const setup = useMutation({ mutationFn: () => call('POST /auth/mfa/setup') })
-  const confirm = useMutation({
-    mutationFn: () => call('POST /auth/mfa/confirm', { body: { totp_code: code.trim() } }),
-    onSuccess: async ({ recovery_codes: codes }) => {
-      setRecovery(codes)
-      setup.reset()
-      setCode('')
-      await refresh()
-    },
-  })
-  const disable = useMutation({
-    mutationFn: () => call('POST /auth/mfa/disable', { body: { totp_code: code.trim() } }),
-    onSuccess: async () => {
-      setCode('')
-      await refresh()
-    },
-  })
-  const renew = useMutation({
-    mutationFn: () => call('POST /auth/mfa/recovery-codes', { body: { totp_code: code.trim() } }),
-    onSuccess: ({ recovery_codes: codes }) => {
-      setRecovery(codes)
-      setCode('')
-    },
-  })
-  const failed = [setup, confirm, disable, renew].find(({ isError }) => isError)
-  const codeField = (
-    <TextInput
-      label="Code"
-      inputMode="numeric"
-      autoComplete="one-time-code"
-      w={160}
-      value={code}
-      onChange={(event) => setCode(event.currentTarget.value)}
-    />
-  )
-  return (
-    <Section title="Second factor">
-      <Stack>
-        <Toned tone={on ? 'good' : 'care'}>
-          {on ? 'a code of your app is asked at sign-in' : 'off: the password alone signs you in'}
-        </Toned>
-        {failed && <Failure error={failed.error} />}
-        {recovery && (
-          <>
-            <Text size="sm">Recovery codes, each works once. They are not shown again.</Text>
-            <Snippet label="Recovery codes" text={recovery.join('\n')} />
-          </>
-        )}
-        {setup.data && !on && (
-          <>
-            <Image
-              src={setup.data.qr_code}
-              alt="Code to scan with the app"
-              w={180}
-              h={180}
-              style={{ background: '#fff' }}
-            />
-            <Text size="sm">
-              Or type it: <span className="mono">{setup.data.secret}</span>
-            </Text>
-            <Group align="flex-end">
-              {codeField}
-              <Button onClick={() => confirm.mutate()} loading={confirm.isPending}>
-                Turn it on
-              </Button>
-            </Group>
-          </>
-        )}
-        {!on && !setup.data && (
-          <Button variant="default" w="fit-content" loading={setup.isPending} onClick={() => setup.mutate()}>
-            Set it up
-          </Button>
-        )}
-        {on && (
-          <Group align="flex-end">
-            {codeField}
-            <Button variant="default" loading={renew.isPending} onClick={() => renew.mutate()} disabled={code === ''}>
-              New recovery codes
-            </Button>
-            <Button
-              variant="outline"
-              color="red"
-              loading={disable.isPending}
-              onClick={() => disable.mutate()}
-              disabled={code === ''}
-            >
-              Turn it off
-            </Button>
-          </Group>
-        )}
-      </Stack>
     </Section>
   )
 }

@@ -1,5 +1,5 @@
 // What to mirror of a source, with a dry run of the typed values before they are stored.
-import { Button, Group, Modal, NumberInput, Select, Stack, Switch, TagsInput, Textarea } from '@mantine/core'
+import { Button, Group, Modal, Select, Stack, Switch } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Answered } from '../../api/api.ts'
@@ -7,6 +7,7 @@ import { Failure } from '../../parts/answer.tsx'
 import { useDistributions } from '../../parts/distributions.ts'
 import { Form } from '../../parts/form.tsx'
 import { Plan } from './mirror-plan.tsx'
+import { SelectionFields, selectionOf, typedOf, type TypedSelection } from './selection-fields.tsx'
 
 export type ListedMirror = Answered<'GET /import/mirror/sources'>['sources'][number]
 type Mirror = Answered<'GET /import/mirror/sources/{id}'>
@@ -25,23 +26,15 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
   const targets = useDistributions().data?.distributions.filter((one) => one.active && one.format === format) ?? []
   const given = mirror?.selection
   const [distribution, setDistribution] = useState<string | null>(mirror?.distribution ?? null)
-  const [globs, setGlobs] = useState(given?.globs ?? [])
-  const [names, setNames] = useState((given?.names ?? []).join('\n'))
-  const [exclude, setExclude] = useState(given?.exclude ?? [])
-  const [sections, setSections] = useState(given?.sections ?? [])
-  const [architectures, setArchitectures] = useState(given?.architectures ?? [])
-  const [kept, setKept] = useState<number | string>(given ? (given.keep_latest ?? '') : 1)
-  const [needed, setNeeded] = useState(given?.with_dependencies ?? false)
-  const [removes, setRemoves] = useState(given?.remove_withdrawn ?? false)
+  const [typed, setTyped] = useState(() => typedOf(given))
+  const put = (more: Partial<TypedSelection>) => setTyped((now) => ({ ...now, ...more }))
   const [enabled, setEnabled] = useState(mirror?.enabled ?? true)
   const request = {
     params: { id: chosen ?? '' },
     body: {
       ...(distribution !== null && { distribution }),
       enabled,
-      names: names.split(/[\s,]+/).filter(Boolean),
-      ...{ globs, exclude, sections, architectures, with_dependencies: needed, remove_withdrawn: removes },
-      keep_latest: kept === '' ? null : Number(kept),
+      ...selectionOf(typed),
       ...(given && { remove_at_most_percent: given.remove_at_most_percent }),
     },
   }
@@ -82,55 +75,7 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
             value={distribution}
             onChange={setDistribution}
           />
-          <TagsInput
-            label="Patterns of names"
-            description="* is any text, ? one character; * alone selects everything."
-            value={globs}
-            onChange={setGlobs}
-          />
-          <Textarea
-            label="Names"
-            description="Whole names, separated by spaces or lines."
-            autosize
-            minRows={2}
-            maxRows={8}
-            value={names}
-            onChange={(event) => setNames(event.currentTarget.value)}
-          />
-          <TagsInput label="Without names like" value={exclude} onChange={setExclude} />
-          <TagsInput
-            label="Sections"
-            description="Patterns of sections (rpm: groups). Empty: all."
-            value={sections}
-            onChange={setSections}
-          />
-          <TagsInput
-            label="Architectures"
-            description="Empty: those of the distribution."
-            value={architectures}
-            onChange={setArchitectures}
-          />
-          <NumberInput
-            label="Newest versions of each package"
-            description="Empty: all versions."
-            min={1}
-            max={100}
-            allowDecimal={false}
-            value={kept}
-            onChange={setKept}
-          />
-          <Switch
-            label="With dependencies"
-            description="Also what the selected packages need, as far as the source has it."
-            checked={needed}
-            onChange={(event) => setNeeded(event.currentTarget.checked)}
-          />
-          <Switch
-            label="Delete here what the source withdraws"
-            description="Only packages that this mirror brought."
-            checked={removes}
-            onChange={(event) => setRemoves(event.currentTarget.checked)}
-          />
+          <SelectionFields typed={typed} put={put} />
           <Switch
             label="Include it in the daily run"
             checked={enabled}

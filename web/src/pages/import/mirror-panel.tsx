@@ -2,7 +2,7 @@
 import { Button, Group, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call, read } from '../../api/api.ts'
+import { call, read, type Answered } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Section } from '../../parts/page.tsx'
@@ -32,7 +32,7 @@ export function MirrorPanel({ id }: { id: number }) {
   return (
     <Answer of={mirror} rows={3}>
       {(data) => {
-        const { label, distribution, selection, last_job: job, continue_after: after } = data
+        const { label, distribution, last_job: job, continue_after: after } = data
         const running = job?.status === 'running'
         return (
           <Section
@@ -63,22 +63,7 @@ export function MirrorPanel({ id }: { id: number }) {
               </Group>
             }
           >
-            <Text size="sm">
-              Brings {selectionInWords(selection, selection.names.length)}. Changed <When at={data.updated_at} /> by{' '}
-              {data.updated_by}.
-            </Text>
-            {selection.names.length > 0 && (
-              <details>
-                <summary>
-                  <Text size="sm" span>
-                    The names
-                  </Text>
-                </summary>
-                <Text size="sm" className="mono">
-                  {selection.names.join(', ')}
-                </Text>
-              </details>
-            )}
+            <Selected mirror={data} />
             {after !== null && (
               <Text size="sm">
                 The last run reached a limit. The next one goes on after <span className="mono">{after}</span>.
@@ -104,5 +89,32 @@ export function MirrorPanel({ id }: { id: number }) {
         )
       }}
     </Answer>
+  )
+}
+
+/** What the mirror selects, and who decided so. */
+function Selected({
+  mirror: { selection, updated_at, updated_by },
+}: {
+  mirror: Answered<'GET /import/mirror/sources/{id}'>
+}) {
+  return (
+    <>
+      <Text size="sm">
+        Brings {selectionInWords(selection, selection.names.length)}. Changed <When at={updated_at} /> by {updated_by}.
+      </Text>
+      {selection.names.length > 0 && (
+        <details>
+          <summary>
+            <Text size="sm" span>
+              The names
+            </Text>
+          </summary>
+          <Text size="sm" className="mono">
+            {selection.names.join(', ')}
+          </Text>
+        </details>
+      )}
+    </>
   )
 }

@@ -9,24 +9,40 @@ import { Form } from '../../parts/form.tsx'
 
 type Source = Answered<'GET /import/sources'>['sources'][number]
 
+interface Typed {
+  type: string
+  name: string
+  url: string
+  distribution: string
+  components: string[]
+  arch: string
+  key: string
+  unsigned: boolean
+  security: boolean
+}
+
 export function SourceForm({ source, close }: { source: Source | null; close: () => void }) {
   const queries = useQueryClient()
   const codenames = useCodenames()
-  const [type, setType] = useState<string>(source?.type ?? 'apt')
-  const [name, setName] = useState(source?.name ?? '')
-  const [url, setUrl] = useState(source?.url ?? '')
-  const [distribution, setDistribution] = useState(source?.distribution ?? '')
-  const [components, setComponents] = useState<string[]>(source?.components ?? ['main'])
-  const [arch, setArch] = useState(source?.arch ?? '')
+  const [typed, setTyped] = useState<Typed>(() => ({
+    type: source?.type ?? 'apt',
+    name: source?.name ?? '',
+    url: source?.url ?? '',
+    distribution: source?.distribution ?? '',
+    components: source?.components ?? ['main'],
+    arch: source?.arch ?? '',
+    key: '',
+    unsigned: false,
+    security: source?.security ?? false,
+  }))
+  const put = (more: Partial<Typed>) => setTyped((now) => ({ ...now, ...more }))
   const [target, setTarget] = useState<string | null>(source?.target ?? null)
-  const [key, setKey] = useState('')
-  const [unsigned, setUnsigned] = useState(false)
   const [enabled, setEnabled] = useState(source?.enabled ?? true)
-  const [security, setSecurity] = useState(source?.security ?? false)
   const builtIn = source !== null && source.key !== null
   const save = useMutation({
     mutationFn: async () => {
       const common = { enabled, target }
+      const { type, name, url, distribution, components, arch, key, unsigned, security } = typed
       const all = {
         name,
         url,
@@ -52,72 +68,7 @@ export function SourceForm({ source, close }: { source: Source | null; close: ()
       <Form send={() => save.mutate()}>
         <Stack>
           {save.isError && <Failure error={save.error} />}
-          {!builtIn && (
-            <>
-              {!source && (
-                <Select
-                  label="Kind"
-                  data={[
-                    { value: 'apt', label: 'apt (deb)' },
-                    { value: 'rpm', label: 'dnf, zypper (rpm)' },
-                    { value: 'apk', label: 'apk' },
-                  ]}
-                  value={type}
-                  onChange={(value) => value && setType(value)}
-                  allowDeselect={false}
-                />
-              )}
-              <TextInput
-                label="Name"
-                required
-                data-autofocus
-                value={name}
-                onChange={(event) => setName(event.currentTarget.value)}
-              />
-              <TextInput
-                label="Address"
-                description="http, https, or a directory below IMPORT_DIRECTORIES."
-                required
-                value={url}
-                onChange={(event) => setUrl(event.currentTarget.value)}
-              />
-              {type === 'apt' && (
-                <TextInput
-                  label="Suite"
-                  description="As below dists/, such as bookworm."
-                  value={distribution}
-                  onChange={(event) => setDistribution(event.currentTarget.value)}
-                />
-              )}
-              {type === 'apt' && <TagsInput label="Components" value={components} onChange={setComponents} />}
-              <TextInput label="Architecture" value={arch} onChange={(event) => setArch(event.currentTarget.value)} />
-              <Textarea
-                label="Public key"
-                description={
-                  source
-                    ? 'Empty keeps the present one.'
-                    : 'Armored. Nothing in the index is believed without a signature of it.'
-                }
-                autosize
-                minRows={2}
-                maxRows={8}
-                value={key}
-                onChange={(event) => setKey(event.currentTarget.value)}
-              />
-              <Switch
-                label="Believe an index without a signature"
-                description="Whoever can change the transfer can then change the packages."
-                checked={unsigned}
-                onChange={(event) => setUnsigned(event.currentTarget.checked)}
-              />
-              <Switch
-                label="Has security updates"
-                description="Is read daily, and names newer fixes of packages here."
-                checked={security}
-                onChange={(event) => setSecurity(event.currentTarget.checked)}
-              />
-            </>
-          )}
+          {!builtIn && <OwnFields isNew={source === null} typed={typed} put={put} />}
           <Select
             label="Packages usually go into"
             data={codenames}
@@ -133,5 +84,81 @@ export function SourceForm({ source, close }: { source: Source | null; close: ()
         </Stack>
       </Form>
     </Modal>
+  )
+}
+
+/** What the source itself is; the built-in ones cannot be changed. */
+function OwnFields({ isNew, typed, put }: { isNew: boolean; typed: Typed; put: (more: Partial<Typed>) => void }) {
+  return (
+    <>
+      {isNew && (
+        <Select
+          label="Kind"
+          data={[
+            { value: 'apt', label: 'apt (deb)' },
+            { value: 'rpm', label: 'dnf, zypper (rpm)' },
+            { value: 'apk', label: 'apk' },
+          ]}
+          value={typed.type}
+          onChange={(value) => value && put({ type: value })}
+          allowDeselect={false}
+        />
+      )}
+      <TextInput
+        label="Name"
+        required
+        data-autofocus
+        value={typed.name}
+        onChange={(event) => put({ name: event.currentTarget.value })}
+      />
+      <TextInput
+        label="Address"
+        description="http, https, or a directory below IMPORT_DIRECTORIES."
+        required
+        value={typed.url}
+        onChange={(event) => put({ url: event.currentTarget.value })}
+      />
+      {typed.type === 'apt' && (
+        <TextInput
+          label="Suite"
+          description="As below dists/, such as bookworm."
+          value={typed.distribution}
+          onChange={(event) => put({ distribution: event.currentTarget.value })}
+        />
+      )}
+      {typed.type === 'apt' && (
+        <TagsInput label="Components" value={typed.components} onChange={(components) => put({ components })} />
+      )}
+      <TextInput
+        label="Architecture"
+        value={typed.arch}
+        onChange={(event) => put({ arch: event.currentTarget.value })}
+      />
+      <Textarea
+        label="Public key"
+        description={
+          isNew
+            ? 'Armored. Nothing in the index is believed without a signature of it.'
+            : 'Empty keeps the present one.'
+        }
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={typed.key}
+        onChange={(event) => put({ key: event.currentTarget.value })}
+      />
+      <Switch
+        label="Believe an index without a signature"
+        description="Whoever can change the transfer can then change the packages."
+        checked={typed.unsigned}
+        onChange={(event) => put({ unsigned: event.currentTarget.checked })}
+      />
+      <Switch
+        label="Has security updates"
+        description="Is read daily, and names newer fixes of packages here."
+        checked={typed.security}
+        onChange={(event) => put({ security: event.currentTarget.checked })}
+      />
+    </>
   )
 }

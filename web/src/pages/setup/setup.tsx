@@ -3,7 +3,7 @@ import { Alert, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/c
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { base, read } from '../../api/api.ts'
+import { base, read, type Answered } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
@@ -61,18 +61,7 @@ export default function Setup() {
   return (
     <Frame title="Set up">
       {preflight.isError && <Failure error={preflight.error} retry={() => void preflight.refetch()} />}
-      {preflight.data && (
-        <Stack gap={4} aria-label="Checks" component="ul" p={0} m={0} style={{ listStyle: 'none' }}>
-          {Object.entries(preflight.data.checks).map(([name, { ok, detail }]) => (
-            <li key={name}>
-              <Toned tone={ok ? 'good' : 'care'}>{`${CHECKS[name] ?? name}: ${ok ? 'ready' : 'not ready'}`}</Toned>
-              <Text size="xs" c="dimmed">
-                {detail}
-              </Text>
-            </li>
-          ))}
-        </Stack>
-      )}
+      {preflight.data && <Checks checks={preflight.data.checks} />}
       <Form send={() => create.mutate()}>
         <Stack>
           {create.isError && <Failure error={create.error} />}
@@ -110,5 +99,20 @@ export default function Setup() {
         </Alert>
       )}
     </Frame>
+  )
+}
+
+function Checks({ checks }: { checks: Answered<'GET /setup/preflight'>['checks'] }) {
+  return (
+    <Stack gap={4} aria-label="Checks" component="ul" p={0} m={0} style={{ listStyle: 'none' }}>
+      {Object.entries(checks).map(([name, { ok, detail }]) => (
+        <li key={name}>
+          <Toned tone={ok ? 'good' : 'care'}>{`${CHECKS[name] ?? name}: ${ok ? 'ready' : 'not ready'}`}</Toned>
+          <Text size="xs" c="dimmed">
+            {detail}
+          </Text>
+        </li>
+      ))}
+    </Stack>
   )
 }

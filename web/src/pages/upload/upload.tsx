@@ -83,21 +83,7 @@ export default function Upload() {
           </Button>
         </Group>
         {files.length > 0 && (
-          <ul style={{ marginBottom: 0 }}>
-            {files.map((file, i) => (
-              <li key={`${file.name} ${i}`}>
-                <span className="mono">{file.name}</span>, {bytes(file.size)}{' '}
-                <Button
-                  size="compact-xs"
-                  variant="subtle"
-                  onClick={() => setFiles((now) => now.filter((_, j) => j !== i))}
-                  aria-label={`Leave out ${file.name}`}
-                >
-                  leave out
-                </Button>
-              </li>
-            ))}
-          </ul>
+          <Chosen files={files} leaveOut={(i) => setFiles((now) => now.filter((_, j) => j !== i))} />
         )}
       </Paper>
       {uploads.length > 0 && (
@@ -114,6 +100,21 @@ export default function Upload() {
         <UploadCard key={upload.id} upload={upload} />
       ))}
     </Page>
+  )
+}
+
+function Chosen({ files, leaveOut }: { files: readonly File[]; leaveOut: (index: number) => void }) {
+  return (
+    <ul style={{ marginBottom: 0 }}>
+      {files.map((file, i) => (
+        <li key={`${file.name} ${i}`}>
+          <span className="mono">{file.name}</span>, {bytes(file.size)}{' '}
+          <Button size="compact-xs" variant="subtle" onClick={() => leaveOut(i)} aria-label={`Leave out ${file.name}`}>
+            leave out
+          </Button>
+        </li>
+      ))}
+    </ul>
   )
 }
 
