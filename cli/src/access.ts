@@ -9,6 +9,8 @@ export interface AccessOptions {
   env: Readonly<Record<string, string | undefined>>
   flags: { url?: string | undefined; profile?: string | undefined; caFile?: string | undefined }
   version: string
+  /** aborted when a signal ends the command */
+  signal: AbortSignal
   onRetry(retry: Retry): void
 }
 
@@ -42,7 +44,7 @@ export function addressOf(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-export function createAccess({ env, flags, version, onRetry }: AccessOptions): Access {
+export function createAccess({ env, flags, version, signal, onRetry }: AccessOptions): Access {
   const path = configPath(env)
 
   async function target(): Promise<Target> {
@@ -89,10 +91,10 @@ export function createAccess({ env, flags, version, onRetry }: AccessOptions): A
 
   function credentialOf(name: string, profile: Profile): () => Promise<string> {
     return createCredential({
-      ...{ path, name, profile },
+      ...{ path, name, profile, signal },
       async refresh(token) {
         const client = await clientWith(profile.url, token)
-        return client.call('POST /auth/refresh', { signal: AbortSignal.timeout(REFRESH_MS) })
+        return client.call('POST /auth/refresh', { signal: AbortSignal.any([signal, AbortSignal.timeout(REFRESH_MS)]) })
       },
     })
   }

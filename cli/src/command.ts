@@ -13,6 +13,8 @@ export interface Argument {
   /** completed with file names */
   files?: boolean
   choices?: readonly string[]
+  /** an older spelling: it works, and help does not show it */
+  hidden?: boolean
 }
 
 export interface Flag {
@@ -29,6 +31,8 @@ export interface Flag {
   required?: boolean
   files?: boolean
   summary: string
+  /** an older spelling: it works, and help does not show it */
+  hidden?: boolean
 }
 
 export interface Command {
@@ -50,8 +54,10 @@ export interface Command {
 /** The environment of a command. */
 export interface Context {
   terminal: Terminal
-  /** print one JSON document instead of text */
+  /** print one JSON document instead of text; also with `--fields` */
   json: boolean
+  /** whether `--fields` was given: of a list, only the rows are printed */
+  fields: boolean
   env: Readonly<Record<string, string | undefined>>
   version: string
   /** aborted when the person interrupts */
@@ -60,6 +66,10 @@ export interface Context {
   /** the signed-in client for the service that flags, environment and configuration name. @throws Failure */
   client(): Promise<Client>
 }
+
+/** The arguments and flags that help, manual and documentation show. */
+export const shown = <T extends { hidden?: boolean }>(items: readonly T[] | undefined): readonly T[] =>
+  (items ?? []).filter(({ hidden }) => !hidden)
 
 /** The given arguments and flags. */
 export interface Given {
@@ -97,12 +107,20 @@ export function must(given: Given, name: string): string {
   return value
 }
 
+/** The argument ID. @throws Failure when it is no number */
+export function idOf(given: Given): number {
+  const text = must(given, 'ID')
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw usage(`ID is a number, not ${text}`)
+  return Number(text)
+}
+
 /** Flags that several commands share, so that they mean the same everywhere. */
 export const FLAGS = {
   distribution: { name: 'distribution', short: 'd', value: 'CODENAME', summary: 'only in this distribution' },
   arch: { name: 'arch', value: 'ARCH', summary: 'only for this architecture' },
   limit: { name: 'limit', value: 'N', summary: 'at most so many, 1 to 200 (default 50)' },
   page: { name: 'page', value: 'N', summary: 'which page of them (default 1)' },
+  all: { name: 'all', summary: 'every page, as it arrives; with --json one row a line' },
   dryRun: { name: 'dry-run', summary: 'change nothing, and say what would happen' },
   yes: { name: 'yes', short: 'y', summary: 'do not ask' },
   output: {
@@ -114,10 +132,8 @@ export const FLAGS = {
   },
 } as const satisfies Record<string, Flag>
 
-export const pageOf = (given: Given) => ({
-  page: given.number('page', 1, 10_000_000),
-  per_page: given.number('limit', 1, 200),
-})
+/** Flags of lists that come in pages. */
+export const PAGES: readonly Flag[] = [FLAGS.all, FLAGS.limit, FLAGS.page]
 
 /** Flags of every command. */
 export const GLOBAL_FLAGS: readonly Flag[] = [
@@ -125,5 +141,10 @@ export const GLOBAL_FLAGS: readonly Flag[] = [
   { name: 'profile', value: 'NAME', summary: 'which sign-in of the configuration (GATEHOUSE_PROFILE)' },
   { name: 'ca-file', value: 'FILE', files: true, summary: 'trust the certificates in this PEM file too' },
   { name: 'json', summary: 'one JSON document, with the fields of the API' },
+  {
+    name: 'fields',
+    value: 'NAMES',
+    summary: 'only these fields of the API, with tabs between them, one line for each row; sla.status is a field inside one',
+  },
   { name: 'quiet', short: 'q', summary: 'no progress, only errors' },
 ]

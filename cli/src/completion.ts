@@ -1,5 +1,5 @@
 // Completion for bash, zsh and fish, made from the table of commands.
-import { GLOBAL_FLAGS, type Argument, type Command, type Flag } from './command.ts'
+import { GLOBAL_FLAGS, shown, type Argument, type Command, type Flag } from './command.ts'
 import { GROUPS } from './groups.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -17,9 +17,9 @@ interface Place {
 
 /** All completions, by the words typed before. */
 function places(table: readonly Command[]): Place[] {
-  const shown = table.filter(({ hidden }) => !hidden)
+  const listed = shown(table)
   const groups = Object.keys(GROUPS)
-  const first = shown.filter(({ name }) => !name.includes(' ')).map(({ name, summary }) => ({ word: name, summary }))
+  const first = listed.filter(({ name }) => !name.includes(' ')).map(({ name, summary }) => ({ word: name, summary }))
   const top: Place = {
     path: '',
     words: [
@@ -32,16 +32,16 @@ function places(table: readonly Command[]): Place[] {
   }
   const inGroups = groups.map((group) => ({
     path: group,
-    words: shown
+    words: listed
       .filter(({ name }) => name.startsWith(`${group} `))
       .map(({ name, summary }) => ({ word: name.slice(group.length + 1), summary })),
     flags: [HELP],
     argument: undefined,
   }))
-  const commands = shown.map(({ name, flags = [], arguments: given = [] }) => ({
+  const commands = listed.map(({ name, flags, arguments: given = [] }) => ({
     path: name,
     words: (given[0]?.choices ?? []).map((word) => ({ word, summary: '' })),
-    flags: [...flags, ...GLOBAL_FLAGS, HELP],
+    flags: [...shown(flags), ...GLOBAL_FLAGS, HELP],
     argument: given[0],
   }))
   return [top, ...inGroups, ...commands]

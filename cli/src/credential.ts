@@ -11,6 +11,8 @@ export interface CredentialDeps {
   /** name of the profile */
   name: string
   profile: Profile
+  /** ends `token_command` */
+  signal: AbortSignal
   /** requests the next session from the service, with the token of the present one */
   refresh(token: string): Promise<Result<AnswerOf<'POST /auth/refresh'>>>
 }
@@ -25,7 +27,7 @@ const RENEWED_AT = 0.5
  * Called for each request: a command may outlive a session, and another command may have renewed it.
  * @returns a function that throws Failure (exit 4) when the session has ended or was signed out
  */
-export function createCredential({ path, name, profile, refresh }: CredentialDeps): () => Promise<string> {
+export function createCredential({ path, name, profile, signal, refresh }: CredentialDeps): () => Promise<string> {
   const { url, token_command: command } = profile
   /** Tokens that the service did not renew. They may still be valid until they end: sessions are not renewed for ever. */
   const final = new Set<string>()
@@ -63,7 +65,7 @@ export function createCredential({ path, name, profile, refresh }: CredentialDep
     })
   }
 
-  return command === undefined ? stored : () => (printed ??= printedBy(command))
+  return command === undefined ? stored : () => (printed ??= printedBy(command, signal))
 }
 
 /** @param seconds its life from now */
@@ -72,9 +74,9 @@ export function sessionOf(seconds: number): NonNullable<Profile['session']> {
 }
 
 /** @throws Failure when the command fails; its output is not shown */
-export async function printedBy(command: string): Promise<string> {
+export async function printedBy(command: string, signal: AbortSignal): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', command], { timeout: 120_000 })
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', command], { timeout: 120_000, signal })
     const token = stdout.trim()
     if (token) return token
   } catch {

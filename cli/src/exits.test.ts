@@ -11,7 +11,9 @@ test.each([
   ['invalid_package', 400, 3],
   ['file_too_large', 413, 3],
   ['unknown_distribution', 400, 2],
-  ['not_found', 404, 1],
+  ['not_found', 404, 6],
+  ['ambiguous', 409, 2],
+  ['unknown_api_version', 404, 2],
   ['network_error', null, 1],
   ['rate_limited', 429, 1],
   ['internal_error', 500, 1],
@@ -35,6 +37,8 @@ test.each([
   [[5, 1, 0], 1],
   [[1, 3, 5], 3],
   [[3, 4, 1], 4],
+  [[1, 6, 5], 6],
+  [[2, 6], 2],
   [[4, 130], 130],
 ] as const)('of %s the gravest is %s', (exits, exit) => {
   expect(gravest(exits)).toBe(exit)

@@ -8,7 +8,9 @@ export const EXITS = {
   refused: 3,
   signedOut: 4,
   held: 5,
+  notFound: 6,
   interrupted: 130,
+  terminated: 143,
 } as const
 
 export type Exit = (typeof EXITS)[keyof typeof EXITS]
@@ -17,15 +19,17 @@ export type Exit = (typeof EXITS)[keyof typeof EXITS]
 export const EXIT_TEXTS: [Exit, string][] = [
   [0, 'done, or the same bytes are there already'],
   [1, 'failed, after retries where they make sense'],
-  [2, 'wrong use; no file matched'],
+  [2, 'wrong use; no file matched; what was named fits several'],
   [3, 'refused: quarantined, rejected, or other bytes have that name and version'],
   [4, 'not signed in, or no right to do this'],
   [5, 'held for review (with --allow-held: 0; with --wait: what people decide)'],
-  [130, 'interrupted'],
+  [6, 'what was named does not exist'],
+  [130, 'interrupted (SIGINT)'],
+  [143, 'ended by SIGTERM'],
 ]
 
 /** The gravest first: with several files, the gravest decides the exit code. */
-const GRAVEST: Exit[] = [130, 4, 3, 2, 1, 5, 0]
+const GRAVEST: Exit[] = [143, 130, 4, 3, 2, 6, 1, 5, 0]
 
 export function gravest(exits: readonly Exit[]): Exit {
   return GRAVEST.find((exit) => exits.includes(exit)) ?? EXITS.done
@@ -47,6 +51,7 @@ const REFUSED = new Set([
 /** The command was given an invalid value. */
 const USAGE = new Set([
   'validation_error',
+  'ambiguous',
   'unknown_distribution',
   'distribution_inactive',
   'format_mismatch',
@@ -63,6 +68,7 @@ export function exitOf({ code, status }: Pick<Problem, 'code' | 'status'>): Exit
   if (status === 401 || status === 402 || status === 403 || NO_RIGHT.has(code)) return EXITS.signedOut
   if (REFUSED.has(code)) return EXITS.refused
   if (USAGE.has(code)) return EXITS.usage
+  if (code === 'not_found') return EXITS.notFound
   return EXITS.failed
 }
 

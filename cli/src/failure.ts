@@ -25,6 +25,10 @@ export function signedOut(detail: string): Failure {
   return new Failure(EXITS.signedOut, detail, { code: 'not_signed_in', detail })
 }
 
+export function notFound(detail: string): Failure {
+  return new Failure(EXITS.notFound, detail, { code: 'not_found', detail })
+}
+
 export function failed(detail: string): Failure {
   return new Failure(EXITS.failed, detail, { code: 'failed', detail })
 }

@@ -11,6 +11,8 @@ export async function filesOf(words: readonly string[]): Promise<string[]> {
   for (const word of words) {
     const info = await stat(word).catch(() => null)
     if (info?.isDirectory()) throw usage(`${word} is a directory; name files, such as ${join(word, '*')}`)
+    // It would be read twice: for its digest, and to be sent.
+    if (info && !info.isFile()) throw usage(`${word} is no regular file; write it to one first`)
     const files = info ? [word] : MAGIC.test(word) ? await matching(word) : []
     if (files.length === 0) throw usage(`no file matches ${word}`)
     for (const file of files) found.add(file)

@@ -1,5 +1,5 @@
 // The manual page and the page of the documentation, made from the table of commands.
-import { GLOBAL_FLAGS, type Command } from './command.ts'
+import { GLOBAL_FLAGS, shown, type Command } from './command.ts'
 import { EXIT_TEXTS } from './exits.ts'
 import { argumentUsage, flagUsage, summaryOf } from './parser.ts'
 
@@ -12,11 +12,9 @@ export const VARIABLES: [string, string][] = [
   ['NO_COLOR', 'no colours'],
 ]
 
-const shown = (table: readonly Command[]) => table.filter(({ hidden }) => !hidden)
-
 export function usageLine(command: Command): string {
-  const given = (command.arguments ?? []).map((one) => argumentUsage(one))
-  const needed = (command.flags ?? [])
+  const given = shown(command.arguments).map((one) => argumentUsage(one))
+  const needed = shown(command.flags)
     .filter(({ required }) => required)
     .map((flag) => `--${flag.name} <${flag.value ?? ''}>`)
   return ['gatehouse', command.name, ...given, ...needed].join(' ')
@@ -45,8 +43,8 @@ export function manualPage(table: readonly Command[], version: string): string {
     ...shown(table).flatMap((command) => [
       `.SS ${roff(usageLine(command).slice('gatehouse '.length))}`,
       roff(command.details ? `${command.summary}.\n${command.details}` : `${command.summary}.`),
-      ...tagged((command.arguments ?? []).map((one) => [one.name, one.summary] as const)),
-      ...tagged((command.flags ?? []).map((flag) => [flagUsage(flag), summaryOf(flag)] as const)),
+      ...tagged(shown(command.arguments).map((one) => [one.name, one.summary] as const)),
+      ...tagged(shown(command.flags).map((flag) => [flagUsage(flag), summaryOf(flag)] as const)),
       ...(command.examples ?? []).flatMap(([what, line]) => [
         '.PP',
         `${roff(what)}:`,
@@ -74,8 +72,8 @@ const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;
 export function reference(table: readonly Command[]): string {
   const sections = shown(table).map((command) => {
     const rows = [
-      ...(command.arguments ?? []).map((one) => [one.name, one.summary]),
-      ...(command.flags ?? []).map((flag) => [flagUsage(flag), summaryOf(flag)]),
+      ...shown(command.arguments).map((one) => [one.name, one.summary]),
+      ...shown(command.flags).map((flag) => [flagUsage(flag), summaryOf(flag)]),
     ]
     return [
       `### ${command.name}`,
@@ -109,7 +107,7 @@ ${list(GLOBAL_FLAGS.map((flag) => [flagUsage(flag), flag.summary] as const))}
 |---|---|
 ${list(EXIT_TEXTS)}
 
-Of several files all are tried, and the gravest decides: 4, 3, 2, 1, 5.
+Of several files all are tried, and the gravest decides: 4, 3, 2, 6, 1, 5.
 
 ## Environment
 

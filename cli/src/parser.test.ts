@@ -1,5 +1,6 @@
 // The parser, and what a new user reads in the help of each command.
 import { expect, test } from 'vitest'
+import { shown } from './command.ts'
 import { parse, withBareFlags } from './parser.ts'
 import { GROUPS } from './groups.ts'
 import { TABLE } from './table.ts'
@@ -57,11 +58,18 @@ test.each(TABLE.map((command) => [command.name, command] as const))(
   (name, command) => {
     const { text } = parsed(...name.split(' '), '--help')
     expect(text.replace(/\s+/g, ' ')).toContain(command.summary)
-    for (const { name: flag, summary } of command.flags ?? [])
+    for (const { name: flag, summary } of shown(command.flags))
       expect([flag, text.replace(/\s+/g, ' ')]).toEqual([flag, expect.stringContaining(summary)])
-    for (const { name: argument } of command.arguments ?? []) expect(text).toContain(argument)
+    for (const { name: argument } of shown(command.arguments)) expect(text).toContain(argument)
   },
 )
+
+test('an older spelling works, and help does not show it', () => {
+  expect(parsed('show', 'hello', '1.0')).toMatchObject({ values: { 'PKG[@VERSION]': 'hello', VERSION: '1.0' } })
+  expect(parsed('deps', 'hello', '--version-of', '1.0')).toMatchObject({ values: { 'version-of': '1.0' } })
+  expect(parsed('show', '--help').text).toContain('show [options] <PKG[@VERSION]>\n')
+  expect(parsed('deps', '--help').text).not.toContain('version-of')
+})
 
 test('every group has words, and every word of two a group', () => {
   const used = new Set(TABLE.filter(({ name }) => name.includes(' ')).map(({ name }) => name.split(' ')[0]))

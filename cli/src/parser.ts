@@ -1,6 +1,6 @@
 // Builds the parser from the table of commands.
 import { Argument as ParserArgument, Command as Parser, CommanderError, Option } from 'commander'
-import { GLOBAL_FLAGS, type Argument, type Command, type Flag } from './command.ts'
+import { GLOBAL_FLAGS, shown, type Argument, type Command, type Flag } from './command.ts'
 import { EXIT_TEXTS } from './exits.ts'
 import { GROUPS } from './groups.ts'
 
@@ -62,6 +62,7 @@ export function parse(
       .summary(command.summary)
       .description(command.details ? `${command.summary}\n\n${command.details}` : command.summary)
     for (const argument of command.arguments ?? []) one.addArgument(argumentOf(argument))
+    one.usage(['[options]', ...shown(command.arguments).map(argumentUsage)].join(' '))
     for (const flag of command.flags ?? []) one.addOption(optionOf(flag))
     if (command.examples)
       one.addHelpText(
@@ -92,13 +93,17 @@ function prepared(parser: Parser, { out, err }: ParserOutput): Parser {
   return parser
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err })
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureHelp({
+      ...{ showGlobalOptions: true, sortSubcommands: false },
+      // A hidden argument has no description.
+      visibleArguments: ({ registeredArguments }) => registeredArguments.filter(({ description }) => description !== ''),
+    })
     .helpOption('-h, --help', 'how it is used')
     .showHelpAfterError('(add --help for how it is used)')
 }
 
 function argumentOf(argument: Argument): ParserArgument {
-  const made = new ParserArgument(argumentUsage(argument), argument.summary)
+  const made = new ParserArgument(argumentUsage(argument), argument.hidden ? '' : argument.summary)
   return argument.choices ? made.choices(argument.choices) : made
 }
 
@@ -114,6 +119,7 @@ function optionOf(flag: Flag): Option {
   if (flag.many) made.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])
   if (flag.choices) made.choices(flag.choices)
   if (flag.required) made.makeOptionMandatory()
+  if (flag.hidden) made.hideHelp()
   return made
 }
 

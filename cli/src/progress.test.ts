@@ -21,7 +21,7 @@ function watched(at: 'terminal' | 'pipe', quiet = false) {
     },
   })
   const stderr = Object.assign(stream, { isTTY: at === 'terminal', columns: 60 })
-  const terminal = createTerminal({ stdin: process.stdin, stdout: stream, stderr }, { quiet, env: {} })
+  const terminal = createTerminal({ stdin: process.stdin, stdout: stream, stderr }, { quiet, fields: null, env: {} })
   return {
     progress: createProgress(terminal, repeat),
     pass(seconds: number) {

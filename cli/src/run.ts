@@ -5,19 +5,21 @@ import { createAccess } from './access.ts'
 import { givenOf, type Context } from './command.ts'
 import { EXITS, type Exit } from './exits.ts'
 import { Failure } from './failure.ts'
-import { parse } from './parser.ts'
+import { fieldNames } from './fields.ts'
+import { readArguments } from './input.ts'
+import { parse, type Parsed } from './parser.ts'
 import { TABLE } from './table.ts'
 import { createTerminal, plain, type Streams } from './terminal.ts'
 
 export interface Surroundings extends Streams {
   env: Readonly<Record<string, string | undefined>>
   version: string
-  /** aborted when the person interrupts */
+  /** aborted when a signal ends the command */
   signal: AbortSignal
 }
 
 export async function run(argv: readonly string[], around: Surroundings): Promise<Exit> {
-  const { stdout, stderr, env, version, signal } = around
+  const { stdout, stderr, version } = around
   let parsed
   try {
     parsed = parse(argv, TABLE, version, {
@@ -33,18 +35,26 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
     }
     return EXITS.usage
   }
-  if (!parsed) return EXITS.done
-  const { command, values } = parsed
+  return parsed ? runParsed(parsed, around) : EXITS.done
+}
+
+async function runParsed({ command, values }: Parsed, around: Surroundings): Promise<Exit> {
+  const { env, version, signal, stdin } = around
   const given = givenOf(values)
-  const json = given.is('json')
-  const terminal = createTerminal(around, { quiet: given.is('quiet'), env })
-  const onRetry = ({ problem, delayMs }: Retry) => {
-    terminal.note(`${plain(problem.detail)}; trying again in ${Math.ceil(delayMs / 1000)} s`)
-  }
-  const flags = { url: given.text('url'), profile: given.text('profile'), caFile: given.text('ca-file') }
-  const access = createAccess({ env, flags, version, onRetry })
-  const context: Context = { terminal, json, env, version, signal, access, client: access.client }
+  const names = given.text('fields')
+  const fields = names !== undefined
+  const json = given.is('json') || fields
+  const options = { quiet: given.is('quiet'), env }
+  let terminal = createTerminal(around, { ...options, fields: null })
   try {
+    if (fields) terminal = createTerminal(around, { ...options, fields: fieldNames(names) })
+    const onRetry = ({ problem, delayMs }: Retry) => {
+      terminal.note(`${plain(problem.detail)}; trying again in ${Math.ceil(delayMs / 1000)} s`)
+    }
+    const flags = { url: given.text('url'), profile: given.text('profile'), caFile: given.text('ca-file') }
+    const access = createAccess({ env, flags, version, signal, onRetry })
+    const context: Context = { terminal, json, fields, env, version, signal, access, client: access.client }
+    await readArguments(command, values, stdin)
     return (await command.run(context, given)) ?? EXITS.done
   } catch (error) {
     if (signal.aborted) {
@@ -53,7 +63,8 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
     }
     const failure = failureOfThrown(error)
     terminal.complain(`gatehouse ${command.name}: ${plain(failure.detail)}`)
-    if (json) terminal.document(failure.body)
+    // Lines of fields are rows, and an error is none.
+    if (json && !fields) terminal.document(failure.body)
     return failure.exit
   }
 }

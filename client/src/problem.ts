@@ -2,7 +2,7 @@
 
 /** A failure. `body` is the error body of the API, which has further keys beside `code` and `detail`. */
 export interface Problem {
-  /** a code of the API, or `network_error`, `certificate_error`, `unexpected_answer`, `redirected`, `no_credential`, `aborted` */
+  /** a code of the API, or `network_error`, `certificate_error`, `wrong_protocol`, `unexpected_answer`, `redirected`, `no_credential`, `aborted` */
   code: string
   /** one sentence for people */
   detail: string
@@ -25,12 +25,16 @@ export function localProblem(code: string, detail: string, status: number | null
 export function thrownProblem(error: unknown, signal: AbortSignal | undefined): Problem {
   if (signal?.aborted) return localProblem('aborted', 'interrupted')
   const { code = '' } = ((error as Error).cause ?? error) as { code?: string }
-  // Another try cannot fix a certificate.
-  return localProblem(CERTIFICATE.test(code) ? 'certificate_error' : 'network_error', causeOf(error))
+  // Another try cannot fix the first two.
+  const kind = PROTOCOL.test(code) ? 'wrong_protocol' : CERTIFICATE.test(code) ? 'certificate_error' : 'network_error'
+  return localProblem(kind, causeOf(error))
 }
 
 /** Node's codes for invalid certificates (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
 const CERTIFICATE = /CERT|CRL|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|INVALID_CA|ERR_TLS/
+
+/** One side speaks TLS and the other plain HTTP: OpenSSL's codes, and that of the command. */
+const PROTOCOL = /^ERR_(SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)|TLS_NEEDED)$/
 
 /** `fetch` says "fetch failed"; the reason is in its cause, and with several addresses there are several. */
 function causeOf(error: unknown): string {

@@ -1,33 +1,52 @@
-// api, completion, man; and the parts of the table for the build and the documentation.
+// api: any endpoint, and all pages of a list.
 import { readFile } from 'node:fs/promises'
+import type { Client } from 'gatehouse-client'
 import { must, type Command, type Context, type Given } from '../command.ts'
-import { completionScript, SHELLS, type Shell } from '../completion.ts'
 import { EXITS } from '../exits.ts'
 import { need, usage } from '../failure.ts'
-import { manualPage, reference } from '../manual.ts'
 import { save } from '../save.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 async function api(context: Context, given: Given) {
-  const client = await context.client()
+  const { terminal, signal } = context
   const method = must(given, 'METHOD').toUpperCase()
   if (!METHODS.some((one) => one === method)) throw usage(`the method is one of ${METHODS.join(', ')}, not ${method}`)
-  const path = must(given, 'PATH')
+  const path = must(given, 'PATH').replace(/^(?!\/)/, '/')
   const fields = Object.fromEntries(given.list('field').map(fieldOf))
   const input = given.text('input')
+  if (given.is('paginate')) {
+    if (method !== 'GET' || input !== undefined) throw usage('--paginate goes with GET, without --input')
+    return paginate(context, await context.client(), path, fields)
+  }
+  const client = await context.client()
   const body =
     input === undefined ? (Object.keys(fields).length > 0 ? fields : undefined) : await inputOf(input, context)
   const asQuery = method === 'GET' && input === undefined
-  const call = { signal: context.signal, ...(asQuery ? { query: fields } : { body }) }
-  const response = need(await client.request(method, path.startsWith('/') ? path : `/${path}`, call))
-  const isJson = response.headers.get('content-type')?.includes('json') ?? false
-  if (isJson && context.terminal.outIsTerminal) context.terminal.document(await response.json())
+  const response = need(await client.request(method, path, { signal, ...(asQuery ? { query: fields } : { body }) }))
+  const isJson = isJsonAnswer(response)
+  if (isJson && (terminal.outIsTerminal || context.fields)) terminal.document(await response.json())
   else {
-    await save(response, undefined, context.terminal.output)
-    if (isJson) context.terminal.print('')
+    await save(response, undefined, terminal.output)
+    if (isJson) terminal.print('')
   }
   return EXITS.done
+}
+
+const isJsonAnswer = (response: Response) => response.headers.get('content-type')?.includes('json') ?? false
+
+/** Prints each page of a list as one line of JSON, as it arrives. */
+async function paginate({ terminal, signal }: Context, client: Client, path: string, fields: Record<string, unknown>) {
+  for (let page = 1; ; page++) {
+    const response = need(await client.request('GET', path, { signal, query: { ...fields, page } }))
+    const answer = isJsonAnswer(response) ? ((await response.json()) as Record<string, unknown> | null) : null
+    if (typeof answer?.['pages'] !== 'number' || typeof answer['per_page'] !== 'number')
+      throw usage(`${path} has no pages: leave --paginate out`)
+    terminal.row(answer)
+    const longest = Math.max(...Object.values(answer).map((value) => (Array.isArray(value) ? value.length : 0)))
+    // Of a long list the service counts only so far, so `pages` can be too small.
+    if (page >= answer['pages'] && longest < answer['per_page']) return EXITS.done
+  }
 }
 
 /** `key=text`, or `key:=json` for numbers, lists and booleans. */
@@ -56,8 +75,7 @@ async function inputOf(file: string, { terminal }: Context): Promise<unknown> {
   }
 }
 
-/** @param table of all commands, including these */
-export const apiCommands = (table: () => readonly Command[]): readonly Command[] => [
+export const apiCommands: readonly Command[] = [
   {
     name: 'api',
     summary: 'Call any endpoint of the API, and print its answer',
@@ -73,41 +91,14 @@ export const apiCommands = (table: () => readonly Command[]): readonly Command[]
         many: true,
         summary: 'of the query (GET) or of the body; NAME:=JSON for other than text',
       },
+      { name: 'paginate', summary: 'every page of a list, each as one line of JSON' },
       { name: 'input', value: 'FILE', files: true, summary: 'the body as JSON; - is standard input' },
     ],
     examples: [
       ['counts', 'api GET /dashboard/summary'],
+      ['all publications of a distribution', 'api GET /distributions/noble/publications --paginate'],
       ['change a setting', 'api PATCH /settings --input settings.json'],
     ],
     run: api,
-  },
-  {
-    name: 'completion',
-    summary: 'Print the completion of a shell',
-    details:
-      'bash: eval "$(gatehouse completion bash)" in ~/.bashrc. zsh: the same with zsh, after compinit, in ~/.zshrc. fish: gatehouse completion fish > ~/.config/fish/completions/gatehouse.fish',
-    arguments: [{ name: 'SHELL', choices: SHELLS, summary: 'bash, zsh or fish' }],
-    run: async ({ terminal }, given) => {
-      terminal.print(completionScript(must(given, 'SHELL') as Shell, table()).trimEnd())
-      return EXITS.done
-    },
-  },
-  {
-    name: 'man',
-    summary: 'Print the manual page',
-    examples: [['read it', 'man | man -l -']],
-    run: async ({ terminal, version }) => {
-      terminal.print(manualPage(table(), version).trimEnd())
-      return EXITS.done
-    },
-  },
-  {
-    name: 'reference',
-    summary: 'Print the reference of docs/cli.md',
-    hidden: true,
-    run: async ({ terminal }) => {
-      terminal.print(reference(table()).trimEnd())
-      return EXITS.done
-    },
   },
 ]

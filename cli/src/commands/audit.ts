@@ -2,44 +2,34 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { readLines } from 'gatehouse-client'
-import { FLAGS, pageOf, type Command, type Context, type Given } from '../command.ts'
+import { readLines, type AnswerOf } from 'gatehouse-client'
+import { FLAGS, PAGES, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { need } from '../failure.ts'
+import { printPages, type List } from '../listing.ts'
 import { save } from '../save.ts'
+import { namedPackage, VERSION_OF } from '../named-package.ts'
 
 async function list(context: Context, given: Given) {
   const client = await context.client()
+  const about = given.text('package') === undefined ? null : namedPackage(given)
   const query = {
-    ...pageOf(given),
-    ...Object.fromEntries(
-      ['package', 'version', 'user', 'action', 'result', 'from', 'to'].map((name) => [
-        name,
-        given.text(name === 'version' ? 'version-of' : name),
-      ]),
-    ),
-    q: given.text('text'),
+    ...{ package: about?.name, version: about?.version, q: given.text('text'), ...span(given) },
+    ...Object.fromEntries(['user', 'action', 'result'].map((name) => [name, given.text(name)])),
   }
-  const page = need(await client.call('GET /artifacts/audit/logs', { query, signal: context.signal }))
-  if (context.json) context.terminal.document(page)
-  else {
-    context.terminal.table(
-      ['TIME', 'ACTION', 'RESULT', 'WHO', 'PACKAGE', 'VERSION', 'DISTRIBUTION', 'DETAIL'],
-      page.items.map((one) => [
-        one.timestamp,
-        one.action,
-        one.result,
-        one.user,
-        one.package,
-        one.version,
-        one.distribution,
-        one.detail,
-      ]),
-    )
-    if (page.total > page.items.length)
-      context.terminal.note(`${page.items.length} of ${page.total}; --page and --limit show others`)
-  }
-  return EXITS.done
+  return printPages(context, given, ENTRIES, async (page) =>
+    need(await client.call('GET /artifacts/audit/logs', { query: { ...query, ...page }, signal: context.signal })),
+  )
+}
+
+type Entries = AnswerOf<'GET /artifacts/audit/logs'>
+
+const ENTRIES: List<Entries, Entries['items'][number]> = {
+  rows: ({ items }) => items,
+  head: ['TIME', 'ACTION', 'RESULT', 'WHO', 'PACKAGE', 'VERSION', 'DISTRIBUTION', 'DETAIL'],
+  cells: (one) => [
+    ...[one.timestamp, one.action, one.result, one.user, one.package, one.version, one.distribution, one.detail],
+  ],
 }
 
 const span = (given: Given) => ({ from: given.text('from'), to: given.text('to') })
@@ -71,7 +61,7 @@ async function verify(context: Context, given: Given) {
     )
   for (const fault of found.faults) terminal.complain(fault)
   if (!context.json)
-    terminal.note('signatures and the ends of the chain are checked at the service: npm run verify-audit')
+    terminal.note('signatures and the ends of the chain are checked at the service: gatehouse-server verify-audit')
   return found.faults.length === 0 ? EXITS.done : EXITS.failed
 }
 
@@ -140,15 +130,14 @@ export const auditCommands: readonly Command[] = [
     name: 'audit list',
     summary: 'Who did what, newest first',
     flags: [
-      { name: 'package', value: 'PKG', summary: 'about this package' },
-      { name: 'version-of', value: 'VERSION', summary: 'and this version' },
+      { name: 'package', value: 'PKG[@VERSION]', summary: 'about this package, or this version of it' },
+      VERSION_OF,
       { name: 'user', value: 'NAME', summary: 'by this user or token' },
       { name: 'action', value: 'ACTION', summary: 'such as UPLOAD, DELETE, SECURITY_DECISION' },
       { name: 'result', value: 'RESULT', choices: ['SUCCESS', 'WARNING', 'FAILURE'], summary: 'with this result' },
       { name: 'text', value: 'TEXT', summary: 'with this text' },
       ...SPAN,
-      FLAGS.limit,
-      FLAGS.page,
+      ...PAGES,
     ],
     run: list,
   },

@@ -7,7 +7,8 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { FLAGS, must, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
-import { failed, need } from '../failure.ts'
+import { failed, need, notFound } from '../failure.ts'
+import { printRows } from '../listing.ts'
 import { sizeText } from '../spans.ts'
 import { plain } from '../terminal.ts'
 
@@ -23,13 +24,15 @@ async function create(context: Context) {
 async function list(context: Context) {
   const client = await context.client()
   const answer = need(await client.call('GET /backup', { signal: context.signal }))
-  if (context.json) context.terminal.document(answer)
-  else
-    context.terminal.table(
-      ['NAME', 'SIZE', 'MADE', 'SHA256'],
-      answer.backups.map((one) => [one.name, sizeText(one.size_bytes), one.created_at, one.sha256 ?? '-']),
-    )
-  return EXITS.done
+  return printRows(
+    context,
+    { ...answer, total: answer.backups.length },
+    {
+      rows: ({ backups }) => backups,
+      head: ['NAME', 'SIZE', 'MADE', 'SHA256'],
+      cells: (one) => [one.name, sizeText(one.size_bytes), one.created_at, one.sha256 ?? '-'],
+    },
+  )
 }
 
 /** Continues an interrupted download, and verifies the digest before the file gets its name. */
@@ -38,7 +41,7 @@ async function download(context: Context, given: Given) {
   const client = await context.client()
   const name = must(given, 'NAME')
   const known = need(await client.call('GET /backup', { signal })).backups.find((one) => one.name === name)
-  if (!known) throw failed(`there is no backup ${name}; \`gatehouse backup list\` names them`)
+  if (!known) throw notFound(`there is no backup ${name}; \`gatehouse backup list\` names them`)
   const file = given.text('output') ?? name
   const partial = `${file}.partial`
   const have = (await stat(partial).catch(() => null))?.size ?? 0

@@ -2,7 +2,10 @@
 import type { AnswerOf } from 'gatehouse-client'
 import { FLAGS, must, type Command, type Context, type Given } from '../command.ts'
 import { EXITS, gravest, type Exit } from '../exits.ts'
-import { failed, failureOf, need, usage } from '../failure.ts'
+import { failed, need, usage } from '../failure.ts'
+import { followJob } from '../follow-job.ts'
+import { printRows } from '../listing.ts'
+import { packageIn, VERSION_OF, withVersion } from '../named-package.ts'
 import { plain } from '../terminal.ts'
 
 async function search(context: Context, given: Given) {
@@ -14,22 +17,22 @@ async function search(context: Context, given: Given) {
     distro: given.text('distro'),
   }
   const answer = need(await client.call('GET /import/search', { query, signal: context.signal }))
-  if (context.json) context.terminal.document(answer)
-  else {
-    context.terminal.table(
-      ['NAME', 'VERSION', 'ARCH', 'SOURCES', 'FOR', 'WHAT'],
-      answer.results.map((one) => [
-        one.name,
-        one.version,
-        one.arch,
-        one.sources.map((source) => source.source_id).join(','),
-        [...new Set(one.sources.map(({ distro }) => distro ?? '-'))].join(','),
+  const exit = printRows(
+    context,
+    { ...answer, total: answer.count },
+    {
+      rows: ({ results }) => results,
+      head: ['NAME', 'VERSION', 'ARCH', 'SOURCES', 'FOR', 'WHAT'],
+      cells: (one) => [
+        ...[one.name, one.version, one.arch, one.sources.map((source) => source.source_id).join(',')],
+        ...[[...new Set(one.sources.map(({ distro }) => distro ?? '-'))].join(',')],
         one.description?.split('\n')[0] ?? '',
-      ]),
-    )
-    context.terminal.note(answer.more ? `the first ${answer.count}; there are more` : `${answer.count} found`)
-  }
-  return EXITS.done
+      ],
+      none: () => 'nothing found',
+    },
+  )
+  if (answer.more) context.terminal.complain(`warning: the first ${answer.count}; there are more: add words, or --limit`)
+  return exit
 }
 
 const sourceOf = (given: Given) => given.number('source', 1, 2_147_483_647)
@@ -38,14 +41,13 @@ type Imported = AnswerOf<'POST /import'>['results'][number]
 
 async function add(context: Context, given: Given) {
   const { terminal } = context
-  const names = given.list('PKG')
-  const version = given.text('version-of')
-  if (version !== undefined && names.length > 1) throw usage('--version-of goes with one package')
+  const names = given.list('PKG[@VERSION]')
   if (names.length > 50) throw usage('at most 50 packages at once')
   const client = await context.client()
-  const packages = names.map((name) => ({
-    package: name,
-    version,
+  const alone = names.length === 1 ? given.text('version-of') : undefined
+  const packages = names.map(packageIn).map((one) => ({
+    package: one.name,
+    version: withVersion(one, alone).version,
     arch: given.text('arch'),
     source_id: sourceOf(given),
   }))
@@ -66,11 +68,6 @@ function exitOfImport({ status }: Imported, allowHeld: boolean): Exit {
   return status === 'error' ? EXITS.failed : EXITS.done
 }
 
-interface JobLine {
-  level?: string
-  message?: string
-}
-
 async function sync(context: Context, given: Given) {
   const { terminal, signal } = context
   const client = await context.client()
@@ -80,16 +77,7 @@ async function sync(context: Context, given: Given) {
   )
   const id = started.job_id
   if (started.already_running) terminal.note('a sync was running already; this follows it')
-  if (!given.is('detach'))
-    for await (const result of client.events(`/import/sync/jobs/${id}/stream`, { signal })) {
-      if (!result.ok) {
-        if (result.error.status !== null && result.error.status < 500) throw failureOf(result.error)
-        continue
-      }
-      const line = result.data.data as JobLine & { job_id?: number }
-      if (line.job_id !== undefined) break
-      if (line.message) terminal.note(plain(line.message))
-    }
+  if (!given.is('detach')) await followJob(context, client, `/import/sync/jobs/${id}/stream`)
   const job = need(await client.call('GET /import/sync/jobs/{id}', { params: { id }, signal }))
   if (context.json) terminal.document(job)
   else
@@ -103,7 +91,7 @@ async function sync(context: Context, given: Given) {
 const SOURCE = {
   name: 'source',
   value: 'ID',
-  summary: 'number of the source, as `import search` and `api GET /import/sources` show it',
+  summary: 'number of the source, as `source list` shows it',
 }
 
 export const importCommands: readonly Command[] = [
@@ -121,11 +109,17 @@ export const importCommands: readonly Command[] = [
   {
     name: 'import add',
     summary: 'Fetch packages of sources and send them through the gate',
-    arguments: [{ name: 'PKG', many: true, summary: 'names of packages, at most 50' }],
+    arguments: [
+      {
+        name: 'PKG[@VERSION]',
+        many: true,
+        summary: 'packages, the newest version unless one is named, at most 50; - reads them from standard input',
+      },
+    ],
     flags: [
       { ...FLAGS.distribution, required: true, summary: 'where to' },
       { ...SOURCE, required: true },
-      { name: 'version-of', value: 'VERSION', summary: 'this version; by default the newest' },
+      VERSION_OF,
       FLAGS.arch,
       { name: 'with-dependencies', summary: 'what they need too' },
       { name: 'allow-held', summary: 'exit 0 for packages that are held for review' },
@@ -141,7 +135,7 @@ export const importCommands: readonly Command[] = [
         name: 'SOURCE',
         optional: true,
         many: true,
-        summary: 'numbers or keys of sources; all enabled ones by default',
+        summary: 'numbers or keys of sources; all enabled ones by default; - reads them from standard input',
       },
     ],
     flags: [{ name: 'detach', summary: 'do not wait' }],

@@ -1,9 +1,12 @@
 // search, show, deps, delete.
-import { FLAGS, must, pageOf, type Command, type Context, type Flag, type Given } from '../command.ts'
+import type { AnswerOf } from 'gatehouse-client'
+import { FLAGS, PAGES, type Command, type Context, type Flag, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { failed, need } from '../failure.ts'
+import { printPages, type List } from '../listing.ts'
 import { confirm } from '../prompt.ts'
 import { sizeText } from '../spans.ts'
+import { ANY_VERSION, ONE_VERSION, namedPackage, namedVersion, VERSION_OF } from '../named-package.ts'
 import { plain } from '../terminal.ts'
 
 const STATUSES = ['published', 'pending_review', 'quarantined', 'rejected'] as const
@@ -11,31 +14,30 @@ const STATUSES = ['published', 'pending_review', 'quarantined', 'rejected'] as c
 async function search(context: Context, given: Given) {
   const client = await context.client()
   const query = {
-    ...pageOf(given),
     search: given.text('TEXT'),
     distribution: given.text('distribution'),
     status: given.text('status') as (typeof STATUSES)[number] | undefined,
   }
-  const page = need(await client.call('GET /artifacts', { query, signal: context.signal }))
-  if (context.json) context.terminal.document(page)
-  else {
-    context.terminal.table(
-      ['NAME', 'LATEST', 'STATUS', 'DISTRIBUTIONS'],
-      page.items.map((item) => [item.name, item.latest_version, item.status, item.distributions.join(', ')]),
-    )
-    if (page.total > page.items.length)
-      context.terminal.note(`${page.items.length} of ${page.total}; --page and --limit show others`)
-    if (page.total === 0) context.terminal.note('nothing found')
-  }
-  return EXITS.done
+  return printPages(context, given, FOUND, async (page) =>
+    need(await client.call('GET /artifacts', { query: { ...query, ...page }, signal: context.signal })),
+  )
+}
+
+type Found = AnswerOf<'GET /artifacts'>
+
+const FOUND: List<Found, Found['items'][number]> = {
+  rows: ({ items }) => items,
+  head: ['NAME', 'LATEST', 'STATUS', 'DISTRIBUTIONS'],
+  cells: (item) => [item.name, item.latest_version, item.status, item.distributions.join(', ')],
+  none: () => 'nothing found',
 }
 
 async function show(context: Context, given: Given) {
   const { terminal } = context
   const client = await context.client()
-  const name = must(given, 'PKG')
+  const { name, version } = namedPackage(given)
   const query = {
-    version: given.text('VERSION'),
+    version,
     format: given.text('format') as (typeof FORMATS)[number] | undefined,
     distribution: given.text('distribution'),
     arch: given.text('arch'),
@@ -77,20 +79,21 @@ async function show(context: Context, given: Given) {
     )
   }
   if (found.versions_total > found.versions.length)
-    terminal.note(`the latest ${found.versions.length} of ${found.versions_total} records`)
+    terminal.complain(`warning: the latest ${found.versions.length} of ${found.versions_total} records`)
   return EXITS.done
 }
 
 async function deps(context: Context, given: Given) {
   const client = await context.client()
+  const { name, version } = namedPackage(given)
   const query = {
-    version: given.text('version-of'),
+    version,
     distribution: given.text('distribution'),
     arch: given.text('arch'),
   }
   const answer = need(
     await client.call('GET /artifacts/{name}/dependencies', {
-      params: { name: must(given, 'PKG') },
+      params: { name },
       query,
       signal: context.signal,
     }),
@@ -117,7 +120,7 @@ async function deps(context: Context, given: Given) {
 async function remove(context: Context, given: Given) {
   const { terminal, signal } = context
   const client = await context.client()
-  const [name, version] = [must(given, 'PKG'), must(given, 'VERSION')]
+  const { name, version } = namedVersion(given)
   const selected = {
     format: given.text('format') as (typeof FORMATS)[number] | undefined,
     distribution: given.text('distribution'),
@@ -152,7 +155,6 @@ async function remove(context: Context, given: Given) {
 
 const FORMATS = ['deb', 'rpm', 'apk'] as const
 const FORMAT: Flag = { name: 'format', value: 'FORMAT', choices: FORMATS, summary: 'only of this format' }
-const PKG = { name: 'PKG', summary: 'name of the package' }
 
 export const packageCommands: readonly Command[] = [
   {
@@ -162,36 +164,35 @@ export const packageCommands: readonly Command[] = [
     flags: [
       FLAGS.distribution,
       { name: 'status', value: 'STATUS', choices: STATUSES, summary: 'only those with this status' },
-      FLAGS.limit,
-      FLAGS.page,
+      ...PAGES,
     ],
-    examples: [['what is held in noble', 'search -d noble --status pending_review']],
+    examples: [
+      ['what is held in noble', 'search -d noble --status pending_review'],
+      ['names and versions of everything, for a script', 'search --all --fields name,latest_version'],
+    ],
     run: search,
   },
   {
     name: 'show',
     summary: 'What is known about a package: where it is, its status, size and findings',
     details: 'With a single record left, also the steps of the gate.',
-    arguments: [PKG, { name: 'VERSION', optional: true, summary: 'only this version' }],
+    arguments: ANY_VERSION,
     flags: [FORMAT, FLAGS.distribution, FLAGS.arch],
     run: show,
   },
   {
     name: 'deps',
     summary: 'What a package needs, and whether its distribution has it',
-    arguments: [PKG],
-    flags: [
-      { name: 'version-of', value: 'VERSION', summary: 'this version; by default the latest' },
-      FLAGS.distribution,
-      FLAGS.arch,
-    ],
+    details: 'Of the latest version, unless one is named.',
+    arguments: ANY_VERSION,
+    flags: [VERSION_OF, FLAGS.distribution, FLAGS.arch],
     run: deps,
   },
   {
     name: 'delete',
     summary: 'Delete a version of a package',
     details: 'From every format, distribution and architecture, unless --format, -d and --arch say which.',
-    arguments: [PKG, { name: 'VERSION', summary: 'the version' }],
+    arguments: ONE_VERSION,
     flags: [FORMAT, FLAGS.distribution, FLAGS.arch, FLAGS.dryRun, FLAGS.yes],
     run: remove,
   },

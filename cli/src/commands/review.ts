@@ -1,48 +1,42 @@
 // review list, show, approve, reject, rescan.
 import type { AnswerOf } from 'gatehouse-client'
-import { FLAGS, must, pageOf, type Command, type Context, type Given } from '../command.ts'
+import { FLAGS, must, PAGES, type Command, type Context, type Given } from '../command.ts'
 import { EXITS, exitOf } from '../exits.ts'
 import { Failure, failed, need } from '../failure.ts'
+import { printPages, type List } from '../listing.ts'
 import { confirm } from '../prompt.ts'
 import { spanDays } from '../spans.ts'
+import { ONE_VERSION, namedVersion } from '../named-package.ts'
 import { plain } from '../terminal.ts'
 
 async function list(context: Context, given: Given) {
   const client = await context.client()
   const query = {
-    ...pageOf(given),
     include_findings: given.is('findings'),
     q: given.text('text'),
     severity: given.text('severity'),
     distribution: given.text('distribution'),
     kev: given.is('kev') ? true : undefined,
   }
-  const page = need(await client.call('GET /security/review-queue', { query, signal: context.signal }))
-  if (context.json) context.terminal.document(page)
-  else {
-    context.terminal.table(
-      ['NAME', 'VERSION', 'ARCH', 'DISTRIBUTION', 'WHY', 'WORST', 'FINDINGS', 'EXPLOITED', 'DUE', 'SERVED'],
-      page.items.map((one) => [
-        ...[
-          one.name,
-          one.version,
-          one.arch,
-          one.distribution,
-          one.held_reason,
-          one.worst_severity ?? '-',
-          one.total_cve,
-        ],
-        ...[one.kev_count, one.sla.expires_at ?? '-', one.served ? 'yes' : 'no'],
-      ]),
-    )
-    if (page.total > page.items.length) context.terminal.note(`${page.items.length} of ${page.total}`)
-    if (page.total === 0) context.terminal.note('nothing waits for a decision')
-  }
-  return EXITS.done
+  return printPages(context, given, HELD, async (page) =>
+    need(await client.call('GET /security/review-queue', { query: { ...query, ...page }, signal: context.signal })),
+  )
+}
+
+type Queue = AnswerOf<'GET /security/review-queue'>
+
+const HELD: List<Queue, Queue['items'][number]> = {
+  rows: ({ items }) => items,
+  head: ['NAME', 'VERSION', 'ARCH', 'DISTRIBUTION', 'WHY', 'WORST', 'FINDINGS', 'EXPLOITED', 'DUE', 'SERVED'],
+  cells: (one) => [
+    ...[one.name, one.version, one.arch, one.distribution, one.held_reason, one.worst_severity ?? '-', one.total_cve],
+    ...[one.kev_count, one.sla.expires_at ?? '-', one.served ? 'yes' : 'no'],
+  ],
+  none: () => 'nothing waits for a decision',
 }
 
 const selected = (given: Given) => ({
-  params: { name: must(given, 'PKG'), version: must(given, 'VERSION') },
+  params: namedVersion(given),
   query: { distribution: given.text('distribution'), arch: given.text('arch') },
 })
 
@@ -191,10 +185,6 @@ async function rescan(context: Context, given: Given) {
   return EXITS.done
 }
 
-const ARGUMENTS = [
-  { name: 'PKG', summary: 'name of the package' },
-  { name: 'VERSION', summary: 'the version' },
-]
 const REASON = { name: 'reason', value: 'TEXT', required: true, summary: 'why, for those who ask later' }
 const SHA256 = {
   name: 'sha256',
@@ -213,22 +203,21 @@ export const reviewCommands: readonly Command[] = [
       { name: 'kev', summary: 'only those with a finding that is known to be exploited' },
       FLAGS.distribution,
       { name: 'findings', summary: 'with the findings of each, for --json' },
-      FLAGS.limit,
-      FLAGS.page,
+      ...PAGES,
     ],
     run: list,
   },
   {
     name: 'review show',
     summary: 'Why a version is held: steps, findings, decision',
-    arguments: ARGUMENTS,
+    arguments: ONE_VERSION,
     flags: [FLAGS.distribution, FLAGS.arch],
     run: show,
   },
   {
     name: 'review approve',
     summary: 'Let a held version in; ends when clients can install it',
-    arguments: ARGUMENTS,
+    arguments: ONE_VERSION,
     flags: [
       REASON,
       { name: 'expires', value: 'TIME', summary: 'until then only, such as 30d: it comes back for review' },
@@ -238,20 +227,20 @@ export const reviewCommands: readonly Command[] = [
       FLAGS.arch,
       FLAGS.dryRun,
     ],
-    examples: [['for a month', "review approve hello 1.0 --reason 'not reachable from outside' --expires 30d"]],
+    examples: [['for a month', "review approve hello@1.0 --reason 'not reachable from outside' --expires 30d"]],
     run: (context, given) => decide(context, given, 'approve'),
   },
   {
     name: 'review reject',
     summary: 'Refuse a held version for good',
-    arguments: ARGUMENTS,
+    arguments: ONE_VERSION,
     flags: [REASON, CVE, SHA256, FLAGS.distribution, FLAGS.arch, FLAGS.dryRun, FLAGS.yes],
     run: (context, given) => decide(context, given, 'reject'),
   },
   {
     name: 'review rescan',
     summary: 'Scan a version again with the data of now',
-    arguments: ARGUMENTS,
+    arguments: ONE_VERSION,
     flags: [FLAGS.distribution, FLAGS.arch],
     run: rescan,
   },

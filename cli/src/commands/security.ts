@@ -1,46 +1,42 @@
 // vulns, sbom.
 import { writeFile } from 'node:fs/promises'
-import { FLAGS, must, pageOf, type Command, type Context, type Given } from '../command.ts'
+import type { AnswerOf } from 'gatehouse-client'
+import { FLAGS, PAGES, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { need } from '../failure.ts'
+import { printPages, type List } from '../listing.ts'
+import { ONE_VERSION, namedVersion } from '../named-package.ts'
 
 async function vulns(context: Context, given: Given) {
-  const { terminal, signal } = context
   const client = await context.client()
-  const cve = given.text('cve')
   const query = {
-    ...pageOf(given),
-    q: cve,
+    q: given.text('cve'),
     // Only when requested: `false` would select findings that are not known to be exploited.
     kev: given.is('kev') ? true : undefined,
     severity: given.text('severity'),
     distribution: given.text('distribution'),
   }
-  const page = need(await client.call('GET /security/vulnerabilities', { query, signal }))
-  if (context.json) terminal.document(page)
-  else {
-    terminal.table(
-      ['FINDING', 'SEVERITY', 'PACKAGE', 'VERSION', 'DISTRIBUTION', 'STATUS', 'SERVED', 'EXPLOITED', 'FIX'],
-      page.items.map((one) => [
-        ...[one.id, one.severity, one.package, one.version, one.distribution, one.status, one.served ? 'yes' : 'no'],
-        ...[one.in_kev ? 'yes' : 'no', one.fix_versions.join(', ') || one.fix_state],
-      ]),
-    )
-    if (page.total === 0)
-      terminal.note(
-        `nothing found in ${page.packages_scanned} scanned packages; those that could not be scanned have no findings`,
-      )
-    if (page.total > page.items.length)
-      terminal.note(
-        `${page.items.length} of ${page.total}${page.total_capped ? ' or more' : ''}; --page and --limit show others`,
-      )
-  }
-  return EXITS.done
+  return printPages(context, given, FINDINGS, async (page) =>
+    need(await client.call('GET /security/vulnerabilities', { query: { ...query, ...page }, signal: context.signal })),
+  )
+}
+
+type Findings = AnswerOf<'GET /security/vulnerabilities'>
+
+const FINDINGS: List<Findings, Findings['items'][number]> = {
+  rows: ({ items }) => items,
+  head: ['FINDING', 'SEVERITY', 'PACKAGE', 'VERSION', 'DISTRIBUTION', 'STATUS', 'SERVED', 'EXPLOITED', 'FIX'],
+  cells: (one) => [
+    ...[one.id, one.severity, one.package, one.version, one.distribution, one.status, one.served ? 'yes' : 'no'],
+    ...[one.in_kev ? 'yes' : 'no', one.fix_versions.join(', ') || one.fix_state],
+  ],
+  none: ({ packages_scanned: scanned }) =>
+    `nothing found in ${scanned} scanned packages; those that could not be scanned have no findings`,
 }
 
 async function sbom(context: Context, given: Given) {
   const client = await context.client()
-  const params = { name: must(given, 'PKG'), version: must(given, 'VERSION') }
+  const params = namedVersion(given)
   const query = {
     format: (given.text('format') ?? 'cyclonedx') as 'cyclonedx' | 'spdx',
     distribution: given.text('distribution'),
@@ -68,8 +64,7 @@ export const securityCommands: readonly Command[] = [
       { name: 'kev', summary: 'only those that are known to be exploited' },
       { name: 'severity', value: 'WORDS', summary: 'Critical, High, Medium, Low, …; several with commas' },
       FLAGS.distribution,
-      FLAGS.limit,
-      FLAGS.page,
+      ...PAGES,
     ],
     examples: [['does it concern us?', 'vulns --cve CVE-2024-3094']],
     run: vulns,
@@ -77,10 +72,7 @@ export const securityCommands: readonly Command[] = [
   {
     name: 'sbom',
     summary: 'The bill of materials of a version',
-    arguments: [
-      { name: 'PKG', summary: 'name of the package' },
-      { name: 'VERSION', summary: 'the version' },
-    ],
+    arguments: ONE_VERSION,
     flags: [
       {
         name: 'format',

@@ -10,7 +10,7 @@ import { ask, confirm } from '../prompt.ts'
 import { plain } from '../terminal.ts'
 
 async function login(context: Context, given: Given) {
-  const { terminal, access } = context
+  const { terminal, access, signal } = context
   const { url: known, name, profile, caFile } = await access.target()
   const url = addressOf(known ?? (await ask(terminal, 'address of the service', '--url')))
   const host = new URL(url)
@@ -20,7 +20,7 @@ async function login(context: Context, given: Given) {
   const tokenCommand = given.text('token-command')
   let made: Profile
   if (tokenCommand !== undefined) {
-    need(await (await access.anonymous(url, await printedBy(tokenCommand))).call('GET /auth/me'))
+    need(await (await access.anonymous(url, await printedBy(tokenCommand, signal))).call('GET /auth/me', { signal }))
     made = { url, token_command: tokenCommand }
   } else {
     const token = given.is('with-token') ? await tokenFrom(context) : null
@@ -31,11 +31,11 @@ async function login(context: Context, given: Given) {
       token: token ?? session?.access_token ?? '',
       ...(session ? { session: sessionOf(session.expires_in ?? 3600) } : {}),
     }
-    need(await (await access.anonymous(url, made.token)).call('GET /auth/me'))
+    need(await (await access.anonymous(url, made.token)).call('GET /auth/me', { signal }))
   }
   if (caFile !== undefined) made.ca_file = caFile
-  const token = made.token ?? (await printedBy(tokenCommand ?? ''))
-  const me = need(await (await access.anonymous(url, token)).call('GET /auth/me'))
+  const token = made.token ?? (await printedBy(tokenCommand ?? '', signal))
+  const me = need(await (await access.anonymous(url, token)).call('GET /auth/me', { signal }))
   made.username = me.username
   const stored = await changeConfig(access.path, async (config) =>
     store(config, made, given.text('profile') ?? (profile ? name : null)),
@@ -70,18 +70,19 @@ async function tokenFrom({ terminal }: Context): Promise<string> {
 }
 
 async function passwordLogin(
-  { terminal }: Context,
+  { terminal, signal }: Context,
   given: Given,
   client: Client,
 ): Promise<AnswerOf<'POST /auth/token'>> {
   const username = given.text('username') ?? (await ask(terminal, 'user name', '--username, or --with-token'))
   const password = await ask(terminal, 'password', '--with-token and an API token on standard input', true)
-  const first = need(await client.call('POST /auth/token', { body: { username, password } }))
+  const first = need(await client.call('POST /auth/token', { body: { username, password }, signal }))
   if (!first.mfa_required) return first
   const code = await ask(terminal, 'code of your authenticator app, or a recovery code', '--with-token', true)
   return need(
     await client.call('POST /auth/mfa/authenticate', {
       body: { mfa_token: first.mfa_token ?? '', totp_code: code.trim() },
+      signal,
     }),
   )
 }
@@ -93,12 +94,12 @@ async function mayStore({ terminal, access }: Context, given: Given): Promise<vo
     throw failed('not stored; you are not signed in')
 }
 
-async function logout({ access, terminal, json }: Context) {
+async function logout({ access, terminal, json, signal }: Context) {
   const { name, profile, url } = await access.target()
   if (!profile) throw signedOut(url ? `not signed in to ${url}` : 'not signed in')
   if (profile.session) {
     // A session that has already ended need not be ended.
-    const result = await (await access.anonymous(profile.url, profile.token)).call('POST /auth/logout')
+    const result = await (await access.anonymous(profile.url, profile.token)).call('POST /auth/logout', { signal })
     if (!result.ok && result.error.status !== 401)
       terminal.complain(`the session could not be ended at the server: ${plain(result.error.detail)}`)
   }
@@ -118,7 +119,7 @@ async function logout({ access, terminal, json }: Context) {
 
 async function whoami(context: Context) {
   const client = await context.client()
-  const me = need(await client.call('GET /auth/me'))
+  const me = need(await client.call('GET /auth/me', { signal: context.signal }))
   if (context.json) context.terminal.document(me)
   else {
     context.terminal.print(`${plain(me.username)} (${me.role}) at ${client.url}`)
@@ -129,11 +130,11 @@ async function whoami(context: Context) {
 }
 
 async function status(context: Context) {
-  const { terminal, access, version, json } = context
+  const { terminal, access, version, json, signal } = context
   const { url } = await access.target()
   if (url === null) throw usage('no service is named: give --url, set GATEHOUSE_URL, or `gatehouse login`')
   const anonymous = await access.anonymous(url)
-  const answer = await anonymous.call('GET /health')
+  const answer = await anonymous.call('GET /health', { signal })
   const health = answer.ok ? answer.data : (answer.error.body as unknown as AnswerOf<'GET /health'>)
   if (!answer.ok && typeof health.status !== 'string') need(answer)
   if (json) terminal.document(health)

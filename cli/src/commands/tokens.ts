@@ -2,6 +2,7 @@
 import { must, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { need } from '../failure.ts'
+import { printRows } from '../listing.ts'
 import { spanDays } from '../spans.ts'
 import { plain } from '../terminal.ts'
 
@@ -42,22 +43,14 @@ function listed(given: Given, name: string): string[] | undefined {
 async function list(context: Context) {
   const client = await context.client()
   const answer = need(await client.call('GET /auth/api-tokens', { signal: context.signal }))
-  if (context.json) context.terminal.document(answer)
-  else
-    context.terminal.table(
-      ['ID', 'NAME', 'ROLE', 'ENDS WITH', 'BY', 'WORKS', 'LAST USED', 'UNTIL'],
-      answer.tokens.map((one) => [
-        one.token_id,
-        one.name,
-        one.role,
-        `…${one.token_hint}`,
-        one.created_by,
-        one.active ? 'yes' : 'no',
-        one.last_used ?? 'never',
-        one.expires_at ?? '-',
-      ]),
-    )
-  return EXITS.done
+  return printRows(context, answer, {
+    rows: ({ tokens }) => tokens,
+    head: ['ID', 'NAME', 'ROLE', 'ENDS WITH', 'BY', 'WORKS', 'LAST USED', 'UNTIL'],
+    cells: (one) => [
+      ...[one.token_id, one.name, one.role, `…${one.token_hint}`, one.created_by, one.active ? 'yes' : 'no'],
+      ...[one.last_used ?? 'never', one.expires_at ?? '-'],
+    ],
+  })
 }
 
 async function revoke(context: Context, given: Given) {

@@ -6,6 +6,7 @@ import { need, usage } from '../failure.ts'
 import { filesOf } from '../glob.ts'
 import { createProgress, type Item, type Progress } from '../progress.ts'
 import { spanMs } from '../spans.ts'
+import { packageIn, VERSION_OF } from '../named-package.ts'
 import { plain } from '../terminal.ts'
 import { decidedOutcome, outcomeOf, problemOutcome, type Outcome } from '../upload/outcome.ts'
 import { hashed, sourceOf, type LocalFile } from '../upload/source.ts'
@@ -132,11 +133,11 @@ async function inParallel<T>(
 async function promote(context: Context, given: Given) {
   const client = await context.client()
   const { json, terminal } = context
-  const names = given.list('PKG')
+  const names = given.list('PKG[@VERSION]')
   const [only] = names.length === 1 ? names.map(packageOf) : []
   if (names.length > MOST_PROMOTED) throw usage(`promote takes up to ${MOST_PROMOTED} packages at a time`)
   if (!only && given.text('version-of') !== undefined)
-    throw usage('--version-of needs a single package; write PKG=VERSION')
+    throw usage('--version-of needs a single package; write PKG@VERSION')
   const arch = given.text('arch')
   const body = {
     ...(only
@@ -165,10 +166,10 @@ async function promote(context: Context, given: Given) {
 /** The limit of the API. */
 const MOST_PROMOTED = 200
 
-/** `hello` or `hello=2.10-3`, as apt writes it. */
+/** `hello`, `hello@2.10-3`, or `hello=2.10-3` as apt writes it. */
 function packageOf(text: string): { package: string; version: string | undefined } {
-  const at = text.indexOf('=')
-  return at < 0 ? { package: text, version: undefined } : { package: text.slice(0, at), version: text.slice(at + 1) }
+  const { name, version } = packageIn(/^[^@=]+=/.test(text) ? text.replace('=', '@') : text)
+  return { package: name, version }
 }
 
 export const uploadCommands: readonly Command[] = [
@@ -177,7 +178,7 @@ export const uploadCommands: readonly Command[] = [
     summary: 'Send packages through the gate into one or more distributions',
     details:
       'All files are tried; the gravest result is the exit code. Network errors and busy answers are tried again, up to five times. The same command again sends what is missing: bytes that are there already count as done. Prints a line for each file: result, file, distribution, text.',
-    arguments: [{ name: 'FILES', many: true, files: true, summary: 'package files; * ? [] and ** are expanded' }],
+    arguments: [{ name: 'FILES', many: true, files: true, summary: 'package files; * ? [] and ** are expanded, - reads their names from standard input' }],
     flags: [
       {
         name: 'distribution',
@@ -208,17 +209,23 @@ export const uploadCommands: readonly Command[] = [
     summary: 'Copy published packages into another distribution, with their verdicts and decisions',
     details:
       'Several are promoted in one call, up to 200. One that fails does not stop the others; the gravest failure is the exit code.',
-    arguments: [{ name: 'PKG', many: true, summary: 'name of a package, or NAME=VERSION' }],
+    arguments: [
+      {
+        name: 'PKG[@VERSION]',
+        many: true,
+        summary: 'the newest version of each architecture, unless one is named; - reads them from standard input',
+      },
+    ],
     flags: [
       { name: 'from', value: 'CODENAME', required: true, summary: 'where it is' },
       { name: 'to', value: 'CODENAME', required: true, summary: 'where it goes' },
-      { name: 'version-of', value: 'VERSION', summary: 'this version; by default the newest one of each architecture' },
+      VERSION_OF,
       { name: 'arch', value: 'ARCH', summary: 'only for this architecture' },
       FLAGS.dryRun,
     ],
     examples: [
       ['see first what it would do', 'promote hello --from noble-test --to noble --dry-run'],
-      ['what proved itself this week', 'promote hello world=1.2-1 --from noble-test --to noble'],
+      ['what proved itself this week', 'promote hello world@1.2-1 --from noble-test --to noble'],
     ],
     run: promote,
   },
