@@ -1,6 +1,7 @@
 // Selects the service and the credential.
 import { createClient, type Client, type ClientOptions, type Retry } from 'gatehouse-client'
 import { configPath, readConfig, type Profile } from './config.ts'
+import { idTokenSource, jobCredential, type IdTokenSource } from './ci.ts'
 import { createCredential } from './credential.ts'
 import { signedOut, usage } from './failure.ts'
 import { createFetch } from './network.ts'
@@ -26,6 +27,8 @@ export interface Target {
 export interface Access {
   readonly path: string
   target(): Promise<Target>
+  /** For addresses that are not of the API, such as those of repositories: with the same proxy and certificates. */
+  fetch(): Promise<typeof fetch>
   /** A client without a credential, for signing in. */
   anonymous(url: string, token?: string): Promise<Client>
   /** @throws Failure when no service is named, or nobody is signed in */
@@ -75,18 +78,29 @@ export function createAccess({ env, flags, version, signal, onRetry }: AccessOpt
   return {
     path,
     target,
+    fetch: async () => createFetch(env, (await target()).caFile),
     anonymous: (url, token) => clientWith(url, token),
     async client() {
       const { name, profile, url } = await target()
       if (url === null) throw usage('no service is named: give --url, set GATEHOUSE_URL, or `gatehouse login`')
       const given = flags.profile ? undefined : env['GATEHOUSE_TOKEN']
-      const credential = given ? () => Promise.resolve(given) : profile ? credentialOf(name, profile) : null
+      const stored = given ? () => Promise.resolve(given) : profile ? credentialOf(name, profile) : null
+      const job = stored ? null : idTokenSource(env)
+      const credential = stored ?? (job && credentialOfJob(job, url))
       if (!credential) throw signedOut(`not signed in to ${url}: run \`gatehouse login\`, or set GATEHOUSE_TOKEN`)
       const token = await credential()
       // `fetch` refuses a token with a line end, with an error that repeats the token.
       if (!/^[\x21-\x7e]+$/.test(token)) throw signedOut('the token has characters that no token has')
       return clientWith(url, credential)
     },
+  }
+
+  function credentialOfJob(job: IdTokenSource, url: string): () => Promise<string> {
+    return jobCredential(job, async () => ({
+      ...{ env, signal },
+      anonymous: await clientWith(url, null),
+      fetch: await createFetch(env, (await target()).caFile),
+    }))
   }
 
   function credentialOf(name: string, profile: Profile): () => Promise<string> {

@@ -7,6 +7,8 @@ export const VARIABLES: [string, string][] = [
   ['GATEHOUSE_URL', 'address of the service'],
   ['GATEHOUSE_TOKEN', 'API token; there is no flag for it, because flags end in logs'],
   ['GATEHOUSE_PROFILE', 'which sign-in of the configuration'],
+  ['GATEHOUSE_ID_TOKEN', 'ID token of a CI job, exchanged where there is no other sign-in; GitHub gives one by itself'],
+  ['GATEHOUSE_AUDIENCE', 'who ID tokens are for; by default the address of the service'],
   ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'proxies, and the hosts that are reached without one'],
   ['XDG_CONFIG_HOME', 'where gatehouse/config.json is; ~/.config by default'],
   ['NO_COLOR', 'no colours'],

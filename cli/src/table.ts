@@ -4,8 +4,11 @@ import { aboutCommands } from './commands/about.ts'
 import { apiCommands } from './commands/api.ts'
 import { auditCommands } from './commands/audit.ts'
 import { backupCommands } from './commands/backup.ts'
+import { ciCommands } from './commands/ci-login.ts'
 import { decisionCommands } from './commands/decisions.ts'
 import { distributionCommands } from './commands/distributions.ts'
+import { doctorCommands } from './commands/doctor.ts'
+import { downloadCommands } from './commands/download.ts'
 import { importCommands } from './commands/imports.ts'
 import { logCommands } from './commands/logs.ts'
 import { mirrorCommands } from './commands/mirrors.ts'
@@ -24,8 +27,11 @@ import { userCommands } from './commands/users.ts'
 
 export const TABLE: readonly Command[] = [
   ...sessionCommands,
+  ...ciCommands,
+  ...doctorCommands,
   ...uploadCommands,
   ...packageCommands,
+  ...downloadCommands,
   ...quarantineCommands,
   ...reviewCommands,
   ...decisionCommands,

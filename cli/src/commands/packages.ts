@@ -153,8 +153,8 @@ async function remove(context: Context, given: Given) {
   return EXITS.done
 }
 
-const FORMATS = ['deb', 'rpm', 'apk'] as const
-const FORMAT: Flag = { name: 'format', value: 'FORMAT', choices: FORMATS, summary: 'only of this format' }
+export const FORMATS = ['deb', 'rpm', 'apk'] as const
+export const FORMAT: Flag = { name: 'format', value: 'FORMAT', choices: FORMATS, summary: 'only of this format' }
 
 export const packageCommands: readonly Command[] = [
   {
