@@ -13,6 +13,7 @@ import { createHttpClient } from '../kernel/http-client.ts'
 import { createSecretBox, type SecretBox } from '../kernel/crypto.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createCodes } from './codes.ts'
+import { createDeviceSignIn } from './device-sign-in.ts'
 import { createJwt, type JwtAlgorithm } from './jwt.ts'
 import type { Directory } from './ldap/directory.ts'
 import { createMembership } from './ldap/membership.ts'
@@ -141,6 +142,7 @@ export async function createAccounts(
     membership,
     secondStep,
     oidc: createOidcLogin({ ...changing, settings, providers, secondStep }),
+    deviceSignIn: createDeviceSignIn({ ...changing, settings, sessions }),
     exchange: createExchange({ ...changing, settings, providers }),
     mfa: createMfa({ ...changing, secretBox, codes, passwords, slowing }),
     setup,

@@ -26,8 +26,11 @@ export interface SessionAnswer {
 }
 
 export interface Sessions {
-  /** Opens a session in the transaction of the login; also removes some expired ones. */
-  begin(user: UserRow, tx: Db): Promise<SessionAnswer>
+  /**
+   * Opens a session in the transaction of the login; also removes some expired ones.
+   * @param startedAt when the person logged in: now, unless another session stands for it
+   */
+  begin(user: UserRow, tx: Db, startedAt?: Date): Promise<SessionAnswer>
   /**
    * Replaces the session by a new one that counts from the same login; the old JWT becomes invalid.
    * @throws Problem `unauthorized` 12 h after the login, `session_required`
@@ -67,12 +70,12 @@ export function createSessions(
   const expiryFrom = (now: Date) => new Date(now.getTime() + lifeSeconds * 1000)
 
   return {
-    async begin(user, tx) {
+    async begin(user, tx, startedAt) {
       const now = clock.now()
       const jti = randomUUID()
       await tx
         .insertInto('sessions')
-        .values({ jti, user_id: user.id, started_at: now, expires_at: expiryFrom(now) })
+        .values({ jti, user_id: user.id, started_at: startedAt ?? now, expires_at: expiryFrom(now) })
         .execute()
       // Skips rows that another login is removing, so that two logins never wait for each other.
       await sql`delete from sessions where jti in (select jti from sessions where expires_at <= ${now}

@@ -7,6 +7,7 @@ import * as backup from './backup/backup.contract.ts'
 import * as cli from './cli/cli.contract.ts'
 import * as dashboard from './dashboard/dashboard.contract.ts'
 import * as downloads from './downloads/downloads.contract.ts'
+import * as device from './auth/device.contract.ts'
 import * as drift from './artifacts/drift.contract.ts'
 import * as distributionDetails from './distributions/details.contract.ts'
 import * as distributions from './distributions/distributions.contract.ts'
@@ -47,6 +48,7 @@ const modules: readonly object[] = [
   backup,
   cli,
   dashboard,
+  device,
   distributions,
   distributionDetails,
   downloads,

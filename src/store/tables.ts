@@ -4,6 +4,7 @@ import type {
   ApiTokensTable,
   MfaChallengesTable,
   OidcLoginsTable,
+  DeviceSignInsTable,
   PasswordResetsTable,
   RecoveryCodesTable,
   SessionsTable,
@@ -110,6 +111,7 @@ export interface Tables {
   oidc_logins: OidcLoginsTable
   used_id_tokens: UsedIdTokensTable
   password_resets: PasswordResetsTable
+  device_sign_ins: DeviceSignInsTable
   distributions: DistributionsTable
   blobs: BlobsTable
   packages: PackagesTable

@@ -3,13 +3,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { removeTemporary } from '../service.ts'
 import { accountCases } from './accounts.ts'
 import { commandCases } from './commands.ts'
+import { dailyCases } from './daily.ts'
+import { downloadCases } from './download.ts'
 import { exampleCases } from './examples.ts'
 import { killCases } from './kills.ts'
 import { networkCases } from './network.ts'
 import { sessionCases } from './sessions.ts'
 import { shellCases } from './shells.ts'
+import { signalCases } from './signals.ts'
 import { startStage, type Stage } from './stage.ts'
 import { streamCases } from './streams.ts'
+import { tlsCases } from './tls.ts'
 import { waitingCases } from './waiting.ts'
 import { uploadCases } from './uploads.ts'
 
@@ -27,10 +31,14 @@ afterAll(async () => {
 const lookAtWaiting = waitingCases(stage)
 uploadCases(stage)
 commandCases(stage)
+dailyCases(stage)
+downloadCases(stage)
 accountCases(stage)
 sessionCases(stage)
 streamCases(stage)
 networkCases(stage)
+tlsCases(stage)
+signalCases(stage)
 shellCases(stage)
 exampleCases(stage)
 lookAtWaiting()

@@ -23,7 +23,7 @@ export function commandCases(stage: Stage): void {
       ['show subject', '/api/v1/artifacts/{name}'],
       ['deps subject', '/api/v1/artifacts/{name}/dependencies'],
       ['review list', '/api/v1/security/review-queue'],
-      ['review show held 1.0-1', '/api/v1/security/packages/{name}/{version}/decision'],
+      ['review show held@1.0-1', '/api/v1/security/packages/{name}/{version}/decision'],
       ['dist list', '/api/v1/distributions'],
       ['setup noble', '/api/v1/distributions/{codename}/setup'],
       [`vulns --cve ${HELD}`, '/api/v1/security/vulnerabilities'],
@@ -31,6 +31,15 @@ export function commandCases(stage: Stage): void {
       ['audit list --limit 5', '/api/v1/artifacts/audit/logs'],
       ['backup list', '/api/v1/backup'],
       ['logs --limit 5', '/api/v1/logs'],
+      ['decision list', '/api/v1/security/decisions'],
+      ['task list', '/api/v1/tasks'],
+      ['user list', '/api/v1/auth/users'],
+      ['settings get', '/api/v1/settings'],
+      ['policy show', '/api/v1/security/policy'],
+      ['source list', '/api/v1/import/sources'],
+      ['mirror list', '/api/v1/import/mirror/sources'],
+      ['reserve list', '/api/v1/import/reservations'],
+      ['group list', '/api/v1/import/groups'],
     ])('%s --json is the answer of the API, and without it text', async (line, path) => {
       const words = line.split(' ')
       const [json, text] = await Promise.all([home.run([...words, '--json']), home.run(words)])
@@ -41,7 +50,7 @@ export function commandCases(stage: Stage): void {
     test('a failure with --json is the error body of the API', async () => {
       const { code, out, err } = await home.run(['show', 'nobody-has-this', '--json'])
       expect([code, JSON.parse(out)]).toEqual([
-        1,
+        6,
         expect.objectContaining({ code: 'not_found', detail: expect.any(String) }),
       ])
       expect(err).toContain('[not_found]')
@@ -54,7 +63,7 @@ export function commandCases(stage: Stage): void {
       expect((await home.run(['search', 'subject'])).out).toContain('jammy, noble')
       expect((await home.run(['promote', 'held', '--from', 'noble', '--to', 'jammy'])).code).toBe(3)
       // Several packages in one call: those that can be promoted are, and the gravest failure is the exit code.
-      const several = ['promote', 'subject=1.0-1', 'held', 'nobody-has-this', '--from', 'noble', '--to', 'jammy']
+      const several = ['promote', 'subject@1.0-1', 'held', 'nobody-has-this', '--from', 'noble', '--to', 'jammy']
       const { code, out, err } = await home.run(several)
       expect(code).toBe(3)
       expect(out).toMatch(/subject\s+1\.0-1\s.*already_present/)
@@ -71,7 +80,7 @@ export function commandCases(stage: Stage): void {
       expect((await home.run(['show', 'subject', '-d', 'jammy'])).code).toBe(0)
       const asked = await home.onTerminal(line, [['[y/N]', 'y']])
       expect([asked.code, asked.out]).toEqual([0, expect.stringContaining('deleted subject 1.0-1 from jammy')])
-      expect((await home.run(['show', 'subject', '-d', 'jammy'])).code).toBe(1)
+      expect((await home.run(['show', 'subject', '-d', 'jammy'])).code).toBe(6)
     })
 
     test('a decision is tried first, and changes nothing', async () => {

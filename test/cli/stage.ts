@@ -38,6 +38,8 @@ export async function startStage(): Promise<Stage> {
     'held-kill',
     'held-session',
     'held-parallel',
+    'held-decision',
+    'held-signal',
   ]
   await writeAdvisories(
     advisories,

@@ -160,7 +160,7 @@ export function uploadCases(stage: Stage): void {
       const shown = await other.onTerminal(['upload', await deb(other, 'shown'), '-d', 'noble'])
       expect([shown.code, shown.out]).toEqual([0, expect.stringMatching(/\[#* *\] +\d+ %.*\u001b\[1A/s)])
       const error = await other.onTerminal(['show', 'nobody-has-this'])
-      expect([error.code, error.out]).toEqual([1, expect.stringContaining('\u001b[31m')])
+      expect([error.code, error.out]).toEqual([6, expect.stringContaining('\u001b[31m')])
       const plain = await other.onTerminal(['show', 'nobody-has-this'], [], { env: { NO_COLOR: '1' } })
       expect(plain.out).not.toContain('\u001b[')
       const quiet = await other.run(['upload', await deb(other, 'quiet'), '-d', 'noble', '--quiet'])

@@ -1,5 +1,5 @@
 // Makes a self-signed certificate (RFC 5280, DER written by hand), so that the repository contains no private key.
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 
 function der(tag: number, ...parts: Uint8Array[]): Buffer {
   const body = Buffer.concat(parts)
@@ -25,17 +25,36 @@ const ALTERNATIVE_NAME = '551d11'
 const BASIC_CONSTRAINTS = '551d13'
 const HOUR_MS = 3_600_000
 
-/** Valid for an hour, and usable as its own authority. @param host a DNS name */
-export function selfSigned(host: string): { key: string; cert: string } {
+/** Who signs a certificate. */
+export interface Authority {
+  privateKey: KeyObject
+  /** its distinguished name, DER */
+  name: Buffer
+}
+
+export interface Certificate {
+  key: string
+  cert: string
+  /** to sign others with it */
+  authority: Authority
+}
+
+/**
+ * Valid for an hour, signed by itself unless somebody else does, and usable as an authority.
+ * @param host a DNS name
+ */
+export function selfSigned(host: string, { by, until }: { by?: Authority; until?: Date } = {}): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const name = sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(host)))))
+  const authority = { privateKey, name }
+  const issuer = by ?? authority
   const now = Date.now()
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ECDSA_SHA256,
-    name,
-    sequence(time(new Date(now - HOUR_MS)), time(new Date(now + HOUR_MS))),
+    issuer.name,
+    sequence(time(new Date(now - 2 * HOUR_MS)), time(until ?? new Date(now + HOUR_MS))),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(
@@ -46,9 +65,10 @@ export function selfSigned(host: string): { key: string; cert: string } {
       ),
     ),
   )
-  const certificate = sequence(body, ECDSA_SHA256, bits(sign('sha256', body, privateKey)))
+  const certificate = sequence(body, ECDSA_SHA256, bits(sign('sha256', body, issuer.privateKey)))
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64')}\n-----END CERTIFICATE-----\n`,
+    authority,
   }
 }

@@ -4,6 +4,7 @@ import { addressOf } from '../access.ts'
 import type { Command, Context, Given } from '../command.ts'
 import { changeConfig, type Config, type Profile } from '../config.ts'
 import { printedBy, sessionOf } from '../credential.ts'
+import { deviceLogin } from '../device-login.ts'
 import { EXITS } from '../exits.ts'
 import { failed, need, signedOut, usage } from '../failure.ts'
 import { ask, confirm } from '../prompt.ts'
@@ -24,7 +25,12 @@ async function login(context: Context, given: Given) {
     made = { url, token_command: tokenCommand }
   } else {
     const token = given.is('with-token') ? await tokenFrom(context) : null
-    const session = token === null ? await passwordLogin(context, given, anonymous) : null
+    const session =
+      token !== null
+        ? null
+        : given.is('device')
+          ? await deviceLogin(terminal, anonymous, signal)
+          : await passwordLogin(context, given, anonymous)
     await mayStore(context, given)
     made = {
       url,
@@ -157,9 +163,10 @@ export const sessionCommands: readonly Command[] = [
     name: 'login',
     summary: 'Sign in to a service and remember it',
     details:
-      'With user name, password and the code of a second factor, or with an API token on standard input. In CI no login is needed: set GATEHOUSE_URL and GATEHOUSE_TOKEN.',
+      'With user name, password and the code of a second factor, with --device in a browser, or with an API token on standard input. In CI no login is needed: set GATEHOUSE_URL and GATEHOUSE_TOKEN.',
     flags: [
       { name: 'username', value: 'NAME', summary: 'user name; the password is asked for' },
+      { name: 'device', summary: 'approve it in the console, in the browser of any machine: for single sign-on' },
       { name: 'with-token', summary: 'read an API token from standard input' },
       {
         name: 'token-command',
@@ -170,6 +177,7 @@ export const sessionCommands: readonly Command[] = [
     ],
     examples: [
       ['as a person', 'login --url https://repo.example.org'],
+      ['with single sign-on', 'login --url https://repo.example.org --device'],
       [
         'with a token from a password manager',
         "login --url https://repo.example.org --token-command 'pass show gatehouse'",

@@ -9,6 +9,7 @@ import type { Distribution } from '../../domain/package.ts'
 import { ROLE_DESCRIPTIONS, ROLES } from '../../domain/roles.ts'
 import { unknownDistribution } from '../../formats/unknown-distribution.ts'
 import { goneSignal } from '../http/gone.ts'
+import { deviceRoutes, type DeviceDeps } from './device.ts'
 import { mfaRoutes, type MfaDeps } from './mfa.ts'
 import { oidcRoutes, type OidcDeps } from './oidc.ts'
 import { type Route } from '../http/route.ts'
@@ -32,7 +33,7 @@ import {
 } from './auth.contract.ts'
 import { handle } from '../http/route.ts'
 
-export interface AuthDeps extends MfaDeps, OidcDeps {
+export interface AuthDeps extends MfaDeps, OidcDeps, DeviceDeps {
   login: Login
   sessions: Sessions
   ownAccount: OwnAccount
@@ -49,6 +50,7 @@ export function authRoutes(deps: AuthDeps): Route[] {
     ...ownRoutes(deps),
     ...mfaRoutes(deps),
     ...oidcRoutes(deps),
+    ...deviceRoutes(deps),
     ...userRoutes(deps),
     ...tokenRoutes(deps),
   ]

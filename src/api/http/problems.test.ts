@@ -11,7 +11,7 @@ const STATUSES: [number, string][] = [
   ],
   [
     400,
-    'reset_token_invalid oidc_disabled invalid_package unknown_distribution distribution_inactive format_mismatch arch_mismatch checksum_mismatch same_distribution forbidden_target malformed_request',
+    'reset_token_invalid authorization_pending slow_down access_denied expired_token oidc_disabled invalid_package unknown_distribution distribution_inactive format_mismatch arch_mismatch checksum_mismatch same_distribution forbidden_target malformed_request',
   ],
   [401, 'unauthorized'],
   [402, 'feature_unavailable'],

@@ -1,5 +1,6 @@
 // People and tokens: login, sessions, users, first-run setup, and the notifier that mails them.
 import { createCodes } from '../../accounts/codes.ts'
+import { createDeviceSignIn } from '../../accounts/device-sign-in.ts'
 import { createJwt } from '../../accounts/jwt.ts'
 import { createDirectory } from '../../accounts/ldap/directory.ts'
 import { createMembership } from '../../accounts/ldap/membership.ts'
@@ -100,6 +101,7 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
     directory,
     membership,
     oidc: createOidcLogin({ ...changing, settings: settings.current, providers, secondStep }),
+    deviceSignIn: createDeviceSignIn({ ...changing, settings: settings.current, sessions }),
     exchange: createExchange({ ...changing, settings: settings.current, providers }),
     login: createLogin({ ...changing, passwords, secondStep, slowing, ldap }),
     mfa: createMfa({ ...changing, secretBox, codes, passwords, slowing }),

@@ -24,6 +24,7 @@ import { directoryState } from './0021-directory-state.ts'
 import { auditBegan } from './0026-audit-began.ts'
 import { offerEntries } from './0027-offer-entries.ts'
 import { evidence } from './0028-evidence.ts'
+import { deviceSignIns } from './0029-device-sign-ins.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -50,4 +51,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0026-audit-began': auditBegan,
   '0027-offer-entries': offerEntries,
   '0028-evidence': evidence,
+  '0029-device-sign-ins': deviceSignIns,
 }

@@ -94,3 +94,22 @@ export interface PasswordResetsTable {
   token_hash: string
   expires_at: Date
 }
+
+/** A program that asks for a session, until it expires or gets one. */
+export interface DeviceSignInsTable {
+  /** SHA-256 of the code that the program keeps */
+  device_hash: string
+  /** SHA-256 of the code that the person types */
+  user_hash: string
+  /** what the program says it is */
+  client: string
+  ip: string
+  created_at: Date
+  expires_at: Date
+  polled_at: Date | null
+  answer: 'approved' | 'denied' | null
+  /** who answered */
+  user_id: number | null
+  /** login of the session that approved it: the new session counts from it */
+  session_started_at: Date | null
+}
