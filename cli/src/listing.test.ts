@@ -31,7 +31,11 @@ async function printed(count: number, values: Record<string, unknown>, more: Par
     return { items, total: count, pages: Math.ceil(count / per), ...more }
   }
   await printPages(context as Context, givenOf(values), LIST, read)
-  const text = (stream: PassThrough) => String(stream.read() ?? '')
+  const text = (stream: PassThrough) => {
+    let all = ''
+    for (let piece: unknown; (piece = stream.read()) !== null;) all += String(piece)
+    return all
+  }
   return { out: text(stdout).split('\n').slice(0, -1), err: text(stderr), pages }
 }
 
