@@ -60,6 +60,8 @@ export interface Context {
   fields: boolean
   env: Readonly<Record<string, string | undefined>>
   version: string
+  /** version of Node */
+  node: string
   /** aborted when the person interrupts */
   signal: AbortSignal
   access: Access

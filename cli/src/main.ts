@@ -23,7 +23,8 @@ for (const [signal, code] of Object.entries(SIGNALS))
 // It is no failure when a reader such as `head` stops reading.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
-const { stdin, stdout, stderr, env, argv } = process
-const exit = await run(argv.slice(2), { stdin, stdout, stderr, env, version: VERSION, signal: interrupted.signal })
+const { stdin, stdout, stderr, env, argv, versions } = process
+const about = { version: VERSION, node: versions.node, signal: interrupted.signal }
+const exit = await run(argv.slice(2), { stdin, stdout, stderr, env, ...about })
 // Idle connections must not keep the process running, but all output must arrive first.
 stdout.write('', () => stderr.write('', () => process.exit(exit === EXITS.done ? exit : (ended ?? exit))))

@@ -14,6 +14,8 @@ import { createTerminal, plain, type Streams } from './terminal.ts'
 export interface Surroundings extends Streams {
   env: Readonly<Record<string, string | undefined>>
   version: string
+  /** version of Node */
+  node: string
   /** aborted when a signal ends the command */
   signal: AbortSignal
 }
@@ -39,7 +41,7 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
 }
 
 async function runParsed({ command, values }: Parsed, around: Surroundings): Promise<Exit> {
-  const { env, version, signal, stdin } = around
+  const { env, version, node, signal, stdin } = around
   const given = givenOf(values)
   const names = given.text('fields')
   const fields = names !== undefined
@@ -53,7 +55,7 @@ async function runParsed({ command, values }: Parsed, around: Surroundings): Pro
     }
     const flags = { url: given.text('url'), profile: given.text('profile'), caFile: given.text('ca-file') }
     const access = createAccess({ env, flags, version, signal, onRetry })
-    const context: Context = { terminal, json, fields, env, version, signal, access, client: access.client }
+    const context: Context = { terminal, json, fields, env, version, node, signal, access, client: access.client }
     await readArguments(command, values, stdin)
     return (await command.run(context, given)) ?? EXITS.done
   } catch (error) {

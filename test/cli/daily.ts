@@ -133,9 +133,9 @@ export function dailyCases(stage: Stage): void {
       const seqs = all.out.trimEnd().split('\n').map(Number)
       expect(seqs.length).toBeGreaterThanOrEqual(Math.max(210, Number(total)))
       expect(new Set(seqs).size).toBe(seqs.length)
-      const rows = (await home.run(['audit', 'list', '--all', '--json', '--action', 'SETTINGS_UPDATE'])).out.trimEnd().split('\n')
+      const rows = (await home.run(['audit', 'list', '--all', '--json', '--action', 'SETTINGS_CHANGE'])).out.trimEnd().split('\n')
       expect(rows.length).toBeGreaterThanOrEqual(210)
-      for (const row of rows) expect(JSON.parse(row).action).toBe('SETTINGS_UPDATE')
+      for (const row of rows) expect(JSON.parse(row).action).toBe('SETTINGS_CHANGE')
       const pages = (await home.run(['api', 'GET', '/artifacts/audit/logs', '--paginate', '-f', 'per_page=50'])).out
       expect(pages.trimEnd().split('\n').flatMap((line) => JSON.parse(line).items).length).toBeGreaterThanOrEqual(seqs.length)
       expect((await home.run(['api', 'GET', '/auth/me', '--paginate'])).code).toBe(2)

@@ -1,13 +1,16 @@
 // Mistakes with TLS, with real certificates on loopback: each is one sentence with its remedy, and is not tried again.
 import { createServer as createHttp, type Server } from 'node:http'
 import { createServer as createHttps } from 'node:https'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { selfSigned, type Certificate } from '../fakes/certificate.ts'
 import type { Home } from './gatehouse.ts'
 import type { Stage } from './stage.ts'
+
+/** The type of the first record of a TLS connection (RFC 8446, section 5.1). */
+const TLS_HANDSHAKE = 22
 
 export function tlsCases(stage: Stage): void {
   describe('a mistake with TLS', () => {
@@ -86,20 +89,24 @@ export function tlsCases(stage: Stage): void {
 
     test('a server that answers plain HTTP with a page of its own', async () => {
       // As nginx does at its port for HTTPS: 400 to plain HTTP, and TLS to TLS.
-      const { key, cert } = selfSigned('localhost')
-      const secure = createHttps({ key, cert })
-      const plain = createHttp((_, response) => response.writeHead(400, { 'content-type': 'text/html' }).end('<html>'))
-      servers.push(secure, plain)
-      const port = await new Promise<number>((resolve) => {
-        const both = createServer((socket) =>
-          socket.once('data', (bytes) => {
-            socket.unshift(bytes)
-            ;(bytes[0] === 22 ? secure : plain).emit('connection', socket)
-          }),
-        ).listen(0, '127.0.0.1', () => resolve((both.address() as AddressInfo).port))
-        both.unref()
+      const secure = await https(selfSigned('localhost'))
+      const plain = await listen(
+        createHttp((_, response) => response.writeHead(400, { 'content-type': 'text/html' }).end('<html>')),
+      )
+      const both = createServer((client) => {
+        client.on('error', () => undefined)
+        client.once('data', (bytes) => {
+          const isTls = bytes[0] === TLS_HANDSHAKE
+          const server = connect(isTls ? secure : plain, '127.0.0.1', () => server.write(bytes))
+          server.on('error', () => client.destroy())
+          client.pipe(server).pipe(client)
+        })
       })
+      const port = await new Promise<number>((resolve) =>
+        both.listen(0, '127.0.0.1', () => resolve((both.address() as AddressInfo).port)),
+      )
       expect((await said(`http://localhost:${port}`)).err).toContain(`write https://localhost:${port}`)
+      both.close()
     })
   })
 }

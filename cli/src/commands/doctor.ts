@@ -32,8 +32,8 @@ async function doctor(context: Context) {
 
 /** Each check needs those before it. */
 async function* checksOf(context: Context): AsyncGenerator<Check> {
-  const { access, env, version, signal } = context
-  yield ok('command', `version ${version}, Node ${process.versions.node}`)
+  const { access, env, version, node, signal } = context
+  yield ok('command', `version ${version}, Node ${node}`)
   const target = await access.target()
   if (target.url === null) {
     yield failed('address', 'no service is named: give --url, set GATEHOUSE_URL, or `gatehouse login`', EXITS.usage)

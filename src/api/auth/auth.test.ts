@@ -97,6 +97,10 @@ test('every endpoint answers as its schema declares, from setup to the deletion 
   expect(await call('GET /auth/api-tokens', { caller: ada })).toMatchObject({ total: 1 })
   await call('DELETE /auth/api-tokens/{token_id}', { caller: ada, params: { token_id: token['token_id'] } })
   await call('DELETE /auth/users/{username}', { caller: ada, params: { username: 'ben' } })
+  const { device_code, user_code } = await call('POST /auth/device', { body: { client: 'a program' } })
+  await call('GET /auth/device/{user_code}', { caller: ada, params: { user_code } })
+  await call('POST /auth/device/{user_code}', { caller: ada, params: { user_code }, body: { approve: true } })
+  await call('POST /auth/device/token', { body: { device_code } })
   await call('POST /auth/logout', { caller: ada })
   expect(at.errors).toEqual([])
 })
@@ -122,6 +126,10 @@ describe('access', () => {
     ['POST /auth/oidc/callback', 'public', 'credentials'],
     ['POST /auth/oidc/test-discovery', 'admin', 'credentials'],
     ['POST /auth/oidc/exchange', 'public', 'credentials'],
+    ['POST /auth/device', 'public', 'credentials'],
+    ['POST /auth/device/token', 'public', 'reads'],
+    ['GET /auth/device/{user_code}', 'reader+', 'credentials'],
+    ['POST /auth/device/{user_code}', 'reader+', 'credentials'],
     ['GET /auth/users', 'admin', undefined],
     ['POST /auth/users', 'admin', undefined],
     ['PATCH /auth/users/{username}', 'admin', undefined],
@@ -138,11 +146,12 @@ describe('access', () => {
     expect(find(name).limit).toBe(limit)
   })
 
-  test('only changing the own password, logging out, refreshing and the own second factor need a session; tokens may do everything else', () => {
+  test('only the own password, session, second factor and programs need a session; tokens may do everything else', () => {
     const closed = routes.filter((route) => route.flags?.sessionOnly).map((route) => route.path)
     const mfa = ['setup', 'confirm', 'disable', 'recovery-codes'].map((step) => `/auth/mfa/${step}`)
-    expect(closed).toEqual(['/auth/change-password', '/auth/logout', '/auth/refresh', ...mfa])
-    expect(routes).toHaveLength(30)
+    const device = ['/auth/device/{user_code}', '/auth/device/{user_code}']
+    expect(closed).toEqual(['/auth/change-password', '/auth/logout', '/auth/refresh', ...mfa, ...device])
+    expect(routes).toHaveLength(34)
   })
 
   test('endpoints that create something answer 201, all others 200', () => {
