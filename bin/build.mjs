@@ -50,9 +50,9 @@ function run(command, args) {
 /** Writes dist/openapi.json from the declarations alone; the service serves the same document. */
 async function writeOpenapi() {
   const load = (/** @type {string} */ name) => import(pathToFileURL(join(root, 'dist', 'api', name)).href)
-  const [{ declarations }, { openapi }] = await Promise.all([load('contract.js'), load('http/openapi.js')])
+  const [{ declarations }, { openapi }] = await Promise.all([load('contract.js'), load('openapi/document.js')])
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  writeFileSync(join(root, 'dist', 'openapi.json'), `${JSON.stringify(openapi(declarations, { version }), null, 2)}\n`)
+  writeFileSync(join(root, 'dist', 'openapi.json'), JSON.stringify(openapi(declarations, { version })))
 }
 
 /** Compiles a project. `npm run check` checks the types; a build without types takes half the time. */

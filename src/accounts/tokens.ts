@@ -60,6 +60,8 @@ export function tokenHash(token: string, scopes: Scopes | null): string {
 export interface Tokens {
   /** All tokens, newest first, including revoked and expired ones, but only the live tokens of CI jobs. */
   list(): Promise<{ tokens: ApiToken[]; total: number }>
+  /** @throws Problem `not_found` */
+  find(id: string): Promise<ApiToken>
   /**
    * Creates a token that belongs to the caller; one created with a token belongs to that token's owner, and ends no later.
    * @throws Problem `invalid_role`, `validation_error`, `already_exists` (a live token has the name), `forbidden` when the
@@ -80,19 +82,21 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
   return {
     async list() {
       const now = clock.now()
-      const rows = await db
-        .selectFrom('api_tokens')
-        .leftJoin('users', 'users.id', 'api_tokens.created_by_id')
-        .selectAll('api_tokens')
-        .select('users.active as creator_active')
+      const rows = await withCreators(db)
         .where((is) => is.or([is('api_tokens.publisher', 'is', null), is('api_tokens.expires_at', '>', now)]))
         .orderBy('api_tokens.created_at', 'desc')
         .orderBy('api_tokens.id')
         .execute()
       return {
-        tokens: rows.map((row) => tokenOf(row, row.creator_active === true || row.publisher !== null, now)),
+        tokens: rows.map((row) => tokenOf(row, now)),
         total: rows.length,
       }
+    },
+
+    async find(id) {
+      const row = await withCreators(db).where('api_tokens.id', '=', id).executeTakeFirst()
+      if (!row) throw new Problem('not_found', 'there is no such API token')
+      return tokenOf(row, clock.now())
     },
 
     async create(caller, wanted, origin) {
@@ -196,14 +200,22 @@ async function liveToken(tx: Db, id: string, now: Date): Promise<{ id: string; e
   return token
 }
 
-function tokenOf(row: Selectable<ApiTokensTable>, creatorActive: boolean, now: Date): ApiToken {
+const withCreators = (db: Db) =>
+  db
+    .selectFrom('api_tokens')
+    .leftJoin('users', 'users.id', 'api_tokens.created_by_id')
+    .selectAll('api_tokens')
+    .select('users.active as creator_active')
+
+/** Tokens of CI jobs belong to no user. */
+function tokenOf(row: Selectable<ApiTokensTable> & { creator_active: boolean | null }, now: Date): ApiToken {
   return {
     id: row.id,
     token_id: row.id,
     name: row.name,
     role: row.role,
     created_by: row.created_by,
-    creator_active: creatorActive,
+    creator_active: row.creator_active === true || row.publisher !== null,
     created_at: isoTime(row.created_at),
     last_used: isoTimeOrNull(row.last_used),
     expires_at: isoTimeOrNull(row.expires_at),

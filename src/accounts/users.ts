@@ -36,6 +36,7 @@ export interface UserPatch {
 /** Usernames are matched ignoring case. @throws Problem `not_found` for an unknown name */
 export interface Users {
   list(): Promise<{ users: User[]; total: number }>
+  find(username: string): Promise<User>
   /** @throws Problem `validation_error`, `invalid_role`, `weak_password`, `already_exists` */
   create(caller: Caller, wanted: NewUser, origin: Origin): Promise<User>
   /** @throws Problem `validation_error`, `invalid_role`, `self_role_change`, `self_deactivate`, `last_admin` */
@@ -58,6 +59,16 @@ export function createUsers(deps: ChangeDeps & { clock: Clock; passwords: Passwo
     async list() {
       const rows = await db.selectFrom('users').selectAll().orderBy('username_key').execute()
       return { users: rows.map(userOf), total: rows.length }
+    },
+
+    async find(username) {
+      const row = await db
+        .selectFrom('users')
+        .selectAll()
+        .where('username_key', '=', usernameKey(username))
+        .executeTakeFirst()
+      if (!row) throw noSuchUser()
+      return userOf(row)
     },
 
     async create(caller, wanted, origin) {

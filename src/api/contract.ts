@@ -24,6 +24,7 @@ import * as health from './health/health.contract.ts'
 import * as mfa from './auth/mfa.contract.ts'
 import * as logs from './logs/logs.contract.ts'
 import * as oidc from './auth/oidc.contract.ts'
+import * as openapi from './openapi/openapi.contract.ts'
 import * as packages from './packages/packages.contract.ts'
 import * as sbom from './sbom/sbom.contract.ts'
 import * as securityDecide from './security/decide.contract.ts'
@@ -66,6 +67,7 @@ const modules: readonly object[] = [
   mfa,
   logs,
   oidc,
+  openapi,
   packages,
   sbom,
   securityDecide,

@@ -17,6 +17,7 @@ export const ScopesSchema = Type.Object(
     ),
   },
   {
+    title: 'Scopes',
     additionalProperties: false,
     minProperties: 1,
     description: 'Restrictions beside the role; a list that is left out restricts nothing.',

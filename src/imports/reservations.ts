@@ -17,6 +17,8 @@ export interface ReservationFields {
 
 export interface Reservations {
   all(): Promise<ReservationRow[]>
+  /** @throws Problem('not_found') */
+  find(id: number): Promise<ReservationRow>
   /** @throws Problem('not_found') for an unknown source, 'already_exists', 'validation_error' when there are too many */
   create(fields: ReservationFields, by: Caller, origin: Origin): Promise<ReservationRow>
   /** @throws Problem('not_found') */
@@ -43,6 +45,11 @@ export function createReservations({ db, clock, audit }: ReservationDeps): Reser
 
   return {
     all: () => db.selectFrom('reservations').selectAll().orderBy('id').limit(MOST_RESERVATIONS).execute(),
+    async find(id) {
+      const row = await db.selectFrom('reservations').selectAll().where('id', '=', id).executeTakeFirst()
+      if (!row) throw unknownReservation(id)
+      return row
+    },
     async create({ pattern, format = null, source_id = null }, by, origin) {
       if (source_id !== null) {
         const source = await db.selectFrom('sources').select('id').where('id', '=', source_id).executeTakeFirst()
@@ -65,12 +72,14 @@ export function createReservations({ db, clock, audit }: ReservationDeps): Reser
     },
     async remove(id, by, origin) {
       const row = await db.deleteFrom('reservations').where('id', '=', id).returningAll().executeTakeFirst()
-      if (!row) throw new Problem('not_found', `there is no reservation ${id}`)
+      if (!row) throw unknownReservation(id)
       await recorded('RESERVATION_DELETE', row, by, origin)
       return row
     },
   }
 }
+
+const unknownReservation = (id: number) => new Problem('not_found', `there is no reservation ${id}`)
 
 /** A reservation as clients see it. */
 export function reservationView({ created_at, ...row }: ReservationRow) {

@@ -1,10 +1,11 @@
-// The endpoints of the web console: filters of the lists, the evidence of a review, decisions about several packages.
+// The endpoints of the web console and of clients: filters of the lists, one of each list, the evidence of a review, decisions about several packages.
 import { afterAll, describe, expect, test } from 'vitest'
 import { startGate } from './harness.ts'
 import { cveScanner, fill } from './console/samples.ts'
 import { bulkContract } from './console/bulk.ts'
 import { detailContract } from './console/details.ts'
 import { evidenceContract } from './console/evidence.ts'
+import { oneContract } from './console/one.ts'
 import { queueContract } from './console/queue.ts'
 import { vulnerabilityContract } from './console/vulnerabilities.ts'
 
@@ -16,6 +17,7 @@ describe('the review queue', () => queueContract(gate))
 describe('vulnerabilities', () => vulnerabilityContract(gate))
 describe('the evidence of a review', () => evidenceContract(gate))
 describe('details', () => detailContract(gate))
+describe('one of a list', () => oneContract(gate))
 describe('decisions about several packages', () => bulkContract(gate))
 
 test('no test above caused an unexpected error', () => {

@@ -73,13 +73,23 @@ describe('a service in production', async () => {
       '/docs/start.js',
       '/docs/anything',
       '/api/docs',
-      '/api/v1/openapi.json',
     ]) {
       for (const method of ['GET', 'HEAD', 'POST', 'DELETE']) {
         const reply = await gate.call(method, path)
         expect([method, path, reply.status]).toEqual([method, path, 404])
         if (method !== 'HEAD') expect(reply.body['code']).toBe('not_found')
       }
+    }
+  })
+
+  test('shows the OpenAPI document to people and tokens below /api/v1', async () => {
+    const reply = await gate.call('GET', '/openapi.json', { as: null })
+    expect(reply.status).toBe(404)
+    const path = '/api/v1/openapi.json'
+    expect((await gate.call('GET', path, { as: null })).status).toBe(401)
+    for (const as of [gate.people.reader.session, gate.people.reader.token]) {
+      const { status, body } = await gate.call('GET', path, { as })
+      expect([status, body['openapi']]).toEqual([200, '3.1.0'])
     }
   })
 

@@ -1,20 +1,20 @@
 // Declarations of /artifacts: packages by name, their dependencies, and deleting them.
 import Type from 'typebox'
-import { FORMATS } from '../../formats/index.ts'
-import { PACKAGE_STATUSES } from '../../domain/status.ts'
 import { ARTIFACT_SORTS } from '../../store/records/artifact-query.ts'
 import { AuditEntrySchema, FindingSchema, ValidationStepSchema } from '../shared/evidence-schemas.ts'
-import { HeadSchema, RecordSchema, RequirementSchema, SummarySchema } from '../shared/records.ts'
+import { alias, HeadSchema, RecordSchema, RequirementSchema, SummarySchema } from '../shared/records.ts'
+import { CveStatusSchema, FormatSchema, IdentitySchema, PackageStatusSchema } from '../shared/words.ts'
 import { Nullable, pageOf, pageQuery } from '../http/schemas.ts'
 import { RadiusSchema } from '../shared/download-schemas.ts'
 import { BreakageKeys, DryRun } from '../shared/breakage-schemas.ts'
-import { DecisionSchema, NameVersion, Narrowed } from '../security/schemas.ts'
+import { DecisionSchema } from '../shared/decision-schemas.ts'
+import { NameVersion, Narrowed } from '../security/schemas.ts'
 import { declare } from '../http/route.ts'
 
 export const Name = Type.Object({ name: Type.String({ minLength: 1 }) })
 
 /** Which records of a name are meant. */
-const Selected = Type.Object({ format: Type.Optional(Type.Enum([...FORMATS])), ...Narrowed.properties })
+const Selected = Type.Object({ format: Type.Optional(FormatSchema), ...Narrowed.properties })
 
 export const getArtifacts = declare({
   method: 'GET',
@@ -26,8 +26,8 @@ export const getArtifacts = declare({
     ...pageQuery(),
     search: Type.Optional(Type.String({ maxLength: 200, description: 'substring of name or description' })),
     distribution: Type.Optional(Type.String()),
-    status: Type.Optional(Type.Enum([...PACKAGE_STATUSES])),
-    format: Type.Optional(Type.Enum([...FORMATS])),
+    status: Type.Optional(PackageStatusSchema),
+    format: Type.Optional(FormatSchema),
     arch: Type.Optional(Type.String()),
     sort: Type.Enum([...ARTIFACT_SORTS], { default: 'name' }),
   }),
@@ -35,11 +35,14 @@ export const getArtifacts = declare({
     Type.Intersect([
       HeadSchema,
       Type.Object({
+        architecture: alias('arch'),
+        type: alias('format'),
+        manifest_status: alias('status'),
         latest_version: Type.String(),
         versions: Type.Array(Type.String(), { description: 'the 100 that came in last' }),
         versions_total: Type.Integer(),
         distributions: Type.Array(Type.String()),
-        format: Type.String(),
+        format: FormatSchema,
         sha256: Type.String(),
         size_bytes: Type.Integer(),
         deps_missing: Type.Array(Type.String()),
@@ -60,27 +63,30 @@ export const getArtifactsName = declare({
   access: 'reader+',
   params: Name,
   query: Type.Object({ version: Type.Optional(Type.String()), ...Selected.properties }),
-  answer: Type.Object({
-    name: Type.String(),
-    info: Type.Object({
-      latest: Type.String(),
-      description: Nullable(Type.String()),
-      section: Nullable(Type.String()),
-      versions: Type.Record(Type.String(), HeadSchema),
-    }),
-    versions: Type.Array(RecordSchema),
-    versions_total: Type.Integer(),
-    formats: Type.Array(Type.String()),
-    distributions: Type.Array(Type.String()),
-    history: Type.Array(AuditEntrySchema),
-    validation_steps: Type.Array(ValidationStepSchema),
-    cve_results: Nullable(Type.Array(FindingSchema)),
-    manifest_status: Type.String(),
-    cve_status: Nullable(Type.String()),
-    decision: Nullable(DecisionSchema),
-    dependencies: Type.Array(RequirementSchema),
-    blast_radius: Nullable(RadiusSchema),
-  }),
+  answer: Type.Object(
+    {
+      name: Type.String(),
+      info: Type.Object({
+        latest: Type.String(),
+        description: Nullable(Type.String()),
+        section: Nullable(Type.String()),
+        versions: Type.Record(Type.String(), HeadSchema),
+      }),
+      versions: Type.Array(RecordSchema),
+      versions_total: Type.Integer(),
+      formats: Type.Array(Type.String()),
+      distributions: Type.Array(Type.String()),
+      history: Type.Array(AuditEntrySchema),
+      validation_steps: Type.Array(ValidationStepSchema),
+      cve_results: Nullable(Type.Array(FindingSchema)),
+      manifest_status: PackageStatusSchema,
+      cve_status: Nullable(CveStatusSchema),
+      decision: Nullable(DecisionSchema),
+      dependencies: Type.Array(RequirementSchema),
+      blast_radius: Nullable(RadiusSchema),
+    },
+    { title: 'Artifact' },
+  ),
   problems: ['not_found'],
 })
 
@@ -92,26 +98,29 @@ export const getArtifactsNameDependencies = declare({
   access: 'reader+',
   params: Name,
   query: Type.Object({ version: Type.Optional(Type.String()), ...Selected.properties }),
-  answer: Type.Object({
-    package: Type.String(),
-    version: Type.String(),
-    distribution: Type.String(),
-    dependencies: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        version_constraint: Type.String(),
-        available_internally: Type.Boolean(),
-        met_by: Nullable(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() })),
-        available_upstream: Nullable(Type.Boolean()),
-        depth: Type.Integer(),
-      }),
-    ),
-    dependencies_total: Type.Integer(),
-    missing_total: Type.Integer(),
-    all_satisfied: Type.Boolean(),
-    missing: Type.Array(Type.String()),
-    install_blocked: Type.Boolean(),
-  }),
+  answer: Type.Object(
+    {
+      package: Type.String(),
+      version: Type.String(),
+      distribution: Type.String(),
+      dependencies: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          version_constraint: Type.String(),
+          available_internally: Type.Boolean(),
+          met_by: Nullable(IdentitySchema),
+          available_upstream: Nullable(Type.Boolean()),
+          depth: Type.Integer(),
+        }),
+      ),
+      dependencies_total: Type.Integer(),
+      missing_total: Type.Integer(),
+      all_satisfied: Type.Boolean(),
+      missing: Type.Array(Type.String()),
+      install_blocked: Type.Boolean(),
+    },
+    { title: 'DependencyCheck' },
+  ),
   problems: ['not_found'],
 })
 
@@ -125,13 +134,16 @@ export const deleteArtifactsName = declare({
   targets: ({ params, query }) => [{ name: params.name, distribution: query.distribution }],
   params: Name,
   query: Type.Object({ ...Selected.properties, dry_run: DryRun }),
-  answer: Type.Object({
-    status: Type.Enum(['deleted', 'dry_run']),
-    package: Type.String(),
-    versions: Type.Array(Type.String()),
-    deleted: Type.Integer(),
-    ...BreakageKeys,
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Enum(['deleted', 'dry_run']),
+      package: Type.String(),
+      versions: Type.Array(Type.String()),
+      deleted: Type.Integer(),
+      ...BreakageKeys,
+    },
+    { title: 'DeletedVersions' },
+  ),
   problems: ['not_found', 'publication_failed', 'storage_unavailable', 'already_running'],
 })
 
@@ -145,13 +157,16 @@ export const deleteArtifactsNameVersion = declare({
   targets: ({ params, query }) => [{ name: params.name, distribution: query.distribution }],
   params: NameVersion,
   query: Type.Object({ ...Selected.properties, dry_run: DryRun }),
-  answer: Type.Object({
-    status: Type.Enum(['deleted', 'dry_run']),
-    package: Type.String(),
-    version: Type.String(),
-    distributions: Type.Array(Type.String()),
-    ...BreakageKeys,
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Enum(['deleted', 'dry_run']),
+      package: Type.String(),
+      version: Type.String(),
+      distributions: Type.Array(Type.String()),
+      ...BreakageKeys,
+    },
+    { title: 'DeletedVersion' },
+  ),
   problems: ['not_found', 'publication_failed', 'storage_unavailable', 'already_running'],
 })
 
@@ -162,12 +177,15 @@ export const postArtifactsAdminSyncIndex = declare({
   summary: 'Rebuild the package tables from the manifests',
   access: 'maintainer+',
   flags: { leaderOnly: true },
-  answer: Type.Object({
-    status: Type.Literal('ok'),
-    packages_indexed: Type.Integer(),
-    orphans: Type.Integer(),
-    missing_files: Type.Integer(),
-    task_id: Type.Integer(),
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Literal('ok'),
+      packages_indexed: Type.Integer(),
+      orphans: Type.Integer(),
+      missing_files: Type.Integer(),
+      task_id: Type.Integer(),
+    },
+    { title: 'IndexSync' },
+  ),
   problems: ['task_cancelled', 'publication_failed', 'storage_unavailable'],
 })

@@ -22,10 +22,13 @@ export const getArtifactsAuditLogs = declare({
     q: Type.Optional(Type.String({ maxLength: 200 })),
     ...Span,
   }),
-  answer: Type.Object({
-    ...pageOf(AuditEntrySchema).properties,
-    kept_from: Nullable(Type.String({ description: 'first day that is kept; null while nothing was removed' })),
-  }),
+  answer: Type.Object(
+    {
+      ...pageOf(AuditEntrySchema).properties,
+      kept_from: Nullable(Type.String({ description: 'first day that is kept; null while nothing was removed' })),
+    },
+    { title: 'AuditPage' },
+  ),
   problems: ['validation_error'],
 })
 

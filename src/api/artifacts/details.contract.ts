@@ -27,13 +27,16 @@ export const getArtifactsNameVersionFiles = declare({
   problems: ['validation_error', 'not_found'],
 })
 
-export const DependantSchema = Type.Object({
-  name: Type.String(),
-  version: Type.String(),
-  arch: Type.String(),
-  requirements: Type.Array(Type.String(), { description: 'those that it meets' }),
-  only: Type.Boolean({ description: 'no other published package meets one of them' }),
-})
+export const DependantSchema = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    arch: Type.String(),
+    requirements: Type.Array(Type.String(), { description: 'those that it meets' }),
+    only: Type.Boolean({ description: 'no other published package meets one of them' }),
+  },
+  { title: 'Dependant' },
+)
 
 export const getArtifactsNameVersionDependants = declare({
   method: 'GET',
@@ -43,10 +46,13 @@ export const getArtifactsNameVersionDependants = declare({
   access: 'reader+',
   params: NameVersion,
   query: Type.Object({ ...pageQuery(), ...Narrowed.properties }),
-  answer: Type.Intersect([
-    pageOf(DependantSchema),
-    About,
-    Type.Object({ total_capped: Type.Boolean({ description: 'there may be more than `total`' }) }),
-  ]),
+  answer: Type.Intersect(
+    [
+      pageOf(DependantSchema),
+      About,
+      Type.Object({ total_capped: Type.Boolean({ description: 'there may be more than `total`' }) }),
+    ],
+    { title: 'DependantPage' },
+  ),
   problems: ['validation_error', 'not_found'],
 })

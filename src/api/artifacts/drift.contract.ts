@@ -5,20 +5,23 @@ import { DryRun } from '../shared/breakage-schemas.ts'
 import { declare } from '../http/route.ts'
 import { Nullable, pageOf, pageQuery, TimeSchema } from '../http/schemas.ts'
 
-const FindingSchema = Type.Object({
-  subject: Type.String({
-    description: 'path of the file below REPOS_DIR, or object:<format>/<SHA-256> in the object store',
-  }),
-  area: Type.Enum([...DRIFT_AREAS]),
-  fault: Type.Enum([...DRIFT_FAULTS]),
-  distribution: Nullable(Type.String()),
-  sha256: Nullable(Type.String()),
-  detail: Type.String(),
-  since: TimeSchema,
-  last_seen: TimeSchema,
-  resolved_at: Nullable(TimeSchema),
-  resolution: Nullable(Type.Enum(['repaired', 'gone'])),
-})
+const FindingSchema = Type.Object(
+  {
+    subject: Type.String({
+      description: 'path of the file below REPOS_DIR, or object:<format>/<SHA-256> in the object store',
+    }),
+    area: Type.Enum([...DRIFT_AREAS]),
+    fault: Type.Enum([...DRIFT_FAULTS]),
+    distribution: Nullable(Type.String()),
+    sha256: Nullable(Type.String()),
+    detail: Type.String(),
+    since: TimeSchema,
+    last_seen: TimeSchema,
+    resolved_at: Nullable(TimeSchema),
+    resolution: Nullable(Type.Enum(['repaired', 'gone'])),
+  },
+  { title: 'DriftFinding' },
+)
 
 export const postArtifactsAdminDriftScan = declare({
   method: 'POST',
@@ -43,16 +46,19 @@ export const getArtifactsAdminDrift = declare({
     area: Type.Optional(Type.Enum([...DRIFT_AREAS])),
     distribution: Type.Optional(Type.String({ maxLength: 200 })),
   }),
-  answer: Type.Intersect([
-    pageOf(FindingSchema),
-    Type.Object({
-      scan: Type.Object({
-        status: Type.Enum(['clean', 'drift', 'stale', 'unknown']),
-        last_scan: Nullable(TimeSchema),
-        age_seconds: Nullable(Type.Integer()),
+  answer: Type.Intersect(
+    [
+      pageOf(FindingSchema),
+      Type.Object({
+        scan: Type.Object({
+          status: Type.Enum(['clean', 'drift', 'stale', 'unknown']),
+          last_scan: Nullable(TimeSchema),
+          age_seconds: Nullable(Type.Integer()),
+        }),
       }),
-    }),
-  ]),
+    ],
+    { title: 'DriftPage' },
+  ),
   problems: ['validation_error'],
 })
 
@@ -73,22 +79,25 @@ export const postArtifactsAdminRepair = declare({
       }),
     ),
   }),
-  answer: Type.Object({
-    status: Type.Enum(['ok', 'dry_run']),
-    findings: Type.Integer({ description: 'that were open' }),
-    resolved: Type.Integer(),
-    results: Type.Array(
-      Type.Object({
-        subject: Type.String(),
-        area: Type.Enum([...DRIFT_AREAS]),
-        fault: Type.Enum([...DRIFT_FAULTS]),
-        action: Type.Enum([...REMEDY_ACTIONS]),
-        detail: Type.String(),
-        resolved: Nullable(Type.Boolean({ description: 'null in a dry run' })),
-      }),
-      { maxItems: 50 },
-    ),
-    task_id: Type.Integer(),
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Enum(['ok', 'dry_run']),
+      findings: Type.Integer({ description: 'that were open' }),
+      resolved: Type.Integer(),
+      results: Type.Array(
+        Type.Object({
+          subject: Type.String(),
+          area: Type.Enum([...DRIFT_AREAS]),
+          fault: Type.Enum([...DRIFT_FAULTS]),
+          action: Type.Enum([...REMEDY_ACTIONS]),
+          detail: Type.String(),
+          resolved: Nullable(Type.Boolean({ description: 'null in a dry run' })),
+        }),
+        { maxItems: 50 },
+      ),
+      task_id: Type.Integer(),
+    },
+    { title: 'Repair' },
+  ),
   problems: ['task_cancelled'],
 })

@@ -33,6 +33,7 @@ export const postAuthToken = declare({
   example: { username: 'ada', password: 'correct-Horse-7' },
   access: 'public',
   limit: 'login',
+  flags: { formBody: true },
   body: Type.Object({ username: Typed, password: Typed }),
   answer: FirstStepSchema,
   problems: ['unauthorized', 'ldap_unavailable'],
@@ -131,6 +132,17 @@ export const getAuthUsers = declare({
   problems: [],
 })
 
+export const getAuthUsersUsername = declare({
+  method: 'GET',
+  path: '/auth/users/{username}',
+  tag,
+  summary: 'A user',
+  access: 'admin',
+  params: UserPath,
+  answer: UserSchema,
+  problems: ['not_found'],
+})
+
 export const postAuthUsers = declare({
   method: 'POST',
   path: '/auth/users',
@@ -145,13 +157,16 @@ export const postAuthUsers = declare({
   },
   access: 'admin',
   action: 'never',
-  body: Type.Object({
-    username: Type.String({ pattern: USERNAME_PATTERN }),
-    password: NewPassword,
-    role: WantedRole,
-    full_name: Type.Optional(FullName),
-    email: Type.Optional(Email),
-  }),
+  body: Type.Object(
+    {
+      username: Type.String({ pattern: USERNAME_PATTERN }),
+      password: NewPassword,
+      role: WantedRole,
+      full_name: Type.Optional(FullName),
+      email: Type.Optional(Email),
+    },
+    { title: 'NewUser' },
+  ),
   success: 201,
   answer: UserSchema,
   problems: ['invalid_role', 'weak_password', 'already_exists'],
@@ -166,12 +181,15 @@ export const patchAuthUsersUsername = declare({
   access: 'admin',
   action: 'never',
   params: UserPath,
-  body: Type.Object({
-    role: Type.Optional(WantedRole),
-    full_name: Type.Optional(FullName),
-    email: Type.Optional(Email),
-    active: Type.Optional(Type.Boolean()),
-  }),
+  body: Type.Object(
+    {
+      role: Type.Optional(WantedRole),
+      full_name: Type.Optional(FullName),
+      email: Type.Optional(Email),
+      active: Type.Optional(Type.Boolean()),
+    },
+    { title: 'UserFields' },
+  ),
   answer: UserSchema,
   problems: ['invalid_role', 'self_role_change', 'self_deactivate', 'last_admin', 'not_found'],
 })
@@ -212,6 +230,17 @@ export const getAuthApiTokens = declare({
   problems: [],
 })
 
+export const getAuthApiTokensTokenId = declare({
+  method: 'GET',
+  path: '/auth/api-tokens/{token_id}',
+  tag,
+  summary: 'An API token, also one that is revoked or expired; its text is never shown again',
+  access: 'admin',
+  params: TokenPath,
+  answer: TokenSchema,
+  problems: ['not_found'],
+})
+
 export const postAuthApiTokens = declare({
   method: 'POST',
   path: '/auth/api-tokens',
@@ -224,12 +253,15 @@ export const postAuthApiTokens = declare({
     scopes: { actions: ['upload'], distributions: ['jammy'] },
   },
   access: 'admin',
-  body: Type.Object({
-    name: Type.String({ minLength: 1, maxLength: TOKEN_NAME_MAX, pattern: LINE_PATTERN }),
-    role: Type.Optional(WantedRole),
-    expires_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
-    scopes: Type.Optional(ScopesSchema),
-  }),
+  body: Type.Object(
+    {
+      name: Type.String({ minLength: 1, maxLength: TOKEN_NAME_MAX, pattern: LINE_PATTERN }),
+      role: Type.Optional(WantedRole),
+      expires_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
+      scopes: Type.Optional(ScopesSchema),
+    },
+    { title: 'NewApiToken' },
+  ),
   success: 201,
   answer: CreatedTokenSchema,
   problems: ['invalid_role', 'already_exists', 'unknown_distribution'],

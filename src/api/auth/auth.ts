@@ -23,11 +23,13 @@ import {
   postAuthLogout,
   postAuthRefresh,
   getAuthUsers,
+  getAuthUsersUsername,
   postAuthUsers,
   patchAuthUsersUsername,
   deleteAuthUsersUsername,
   postAuthUsersUsernameResetPassword,
   getAuthApiTokens,
+  getAuthApiTokensTokenId,
   postAuthApiTokens,
   deleteAuthApiTokensTokenId,
 } from './auth.contract.ts'
@@ -79,6 +81,7 @@ function ownRoutes({ sessions, ownAccount }: AuthDeps): Route[] {
 function userRoutes({ users }: AuthDeps): Route[] {
   return [
     handle(getAuthUsers, () => users.list()),
+    handle(getAuthUsersUsername, ({ params }) => users.find(params.username)),
     handle(postAuthUsers, ({ caller, body, origin }) => users.create(caller, body, origin)),
     handle(patchAuthUsersUsername, ({ caller, params, body, origin }) =>
       users.update(caller, params.username, body, origin),
@@ -93,6 +96,7 @@ function userRoutes({ users }: AuthDeps): Route[] {
 function tokenRoutes({ tokens, distributions }: AuthDeps): Route[] {
   return [
     handle(getAuthApiTokens, () => tokens.list()),
+    handle(getAuthApiTokensTokenId, ({ params }) => tokens.find(params.token_id)),
     handle(postAuthApiTokens, async ({ caller, body, origin }) => {
       const unknown = body.scopes?.distributions?.find((one) => !distributions.some(({ codename }) => codename === one))
       if (unknown !== undefined) throw unknownDistribution(unknown, distributions, 'unknown_distribution')

@@ -10,12 +10,15 @@ const Code = Type.String({
   maxLength: 64,
   description: 'six digits of the authenticator app; where a factor is in force also a recovery code',
 })
-const Proof = Type.Object({ totp_code: Type.Optional(Code), password: Type.Optional(Typed) })
-const RecoveryCodes = Type.Object({
-  status: Type.String(),
-  message: Type.String(),
-  recovery_codes: Type.Array(Type.String(), { description: 'each works once; only this answer shows them' }),
-})
+const Proof = Type.Object({ totp_code: Type.Optional(Code), password: Type.Optional(Typed) }, { title: 'Proof' })
+const RecoveryCodes = Type.Object(
+  {
+    status: Type.String(),
+    message: Type.String(),
+    recovery_codes: Type.Array(Type.String(), { description: 'each works once; only this answer shows them' }),
+  },
+  { title: 'RecoveryCodes' },
+)
 const PROVEN = ['not_found', 'wrong_code', 'wrong_password', 'external_account'] as const
 
 export const postAuthMfaSetup = declare({
@@ -26,14 +29,17 @@ export const postAuthMfaSetup = declare({
   access: 'reader+',
   limit: 'credentials',
   flags: { sessionOnly: true, enrolment: true },
-  answer: Type.Object({
-    secret: Type.String({ description: 'base32' }),
-    uri: Type.String({ description: 'otpauth://' }),
-    qr_code: Type.String({ description: 'data URI of a PNG' }),
-    qr_code_base64: Type.String({ description: 'the PNG alone' }),
-    issuer: Type.String(),
-    username: Type.String(),
-  }),
+  answer: Type.Object(
+    {
+      secret: Type.String({ description: 'base32' }),
+      uri: Type.String({ description: 'otpauth://' }),
+      qr_code: Type.String({ description: 'data URI of a PNG' }),
+      qr_code_base64: Type.String({ description: 'the PNG alone' }),
+      issuer: Type.String(),
+      username: Type.String(),
+    },
+    { title: 'MfaSetup' },
+  ),
   problems: ['already_exists'],
 })
 

@@ -77,13 +77,16 @@ export const postAuthOidcTestDiscovery = declare({
   access: 'admin',
   limit: 'credentials',
   body: Type.Object({ discovery_url: Type.String({ minLength: 1, maxLength: 2048 }) }),
-  answer: Type.Object({
-    ok: Type.Boolean(),
-    issuer: Type.String(),
-    auth_ep: Type.String(),
-    token_ep: Type.String(),
-    jwks_uri: Type.String(),
-  }),
+  answer: Type.Object(
+    {
+      ok: Type.Boolean(),
+      issuer: Type.String(),
+      auth_ep: Type.String(),
+      token_ep: Type.String(),
+      jwks_uri: Type.String(),
+    },
+    { title: 'OidcDiscovery' },
+  ),
   problems: ['upstream_error', 'forbidden_target'],
 })
 
@@ -97,16 +100,19 @@ export const postAuthOidcExchange = declare({
   limit: 'credentials',
   body: Type.Object({ token: Visible(1, 16_384, 'as the CI provider gave it to the job; it works once') }),
   success: 201,
-  answer: Type.Object({
-    token: Type.String(),
-    token_type: Type.String({ description: 'bearer' }),
-    token_id: Type.String(),
-    name: Type.String(),
-    publisher: Type.String(),
-    role: Type.Enum([...PUBLISHER_ROLES]),
-    scopes: Nullable(ScopesSchema),
-    expires_in: Type.Integer({ description: 'seconds' }),
-    expires_at: TimeSchema,
-  }),
+  answer: Type.Object(
+    {
+      token: Type.String(),
+      token_type: Type.String({ description: 'bearer' }),
+      token_id: Type.String(),
+      name: Type.String(),
+      publisher: Type.String(),
+      role: Type.Enum([...PUBLISHER_ROLES]),
+      scopes: Nullable(ScopesSchema),
+      expires_in: Type.Integer({ description: 'seconds' }),
+      expires_at: TimeSchema,
+    },
+    { title: 'ExchangedToken' },
+  ),
   problems: ['unauthorized', 'upstream_error', 'forbidden_target'],
 })

@@ -1,7 +1,7 @@
 // Declarations of /backup: archives of the whole service.
 import Type from 'typebox'
 import { declare } from '../http/route.ts'
-import { Nullable } from '../http/schemas.ts'
+import { Nullable, TimeSchema } from '../http/schemas.ts'
 
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) })
 
@@ -14,17 +14,20 @@ export const postBackup = declare({
   action: 'never',
   flags: { leaderOnly: true },
   success: 201,
-  answer: Type.Object({
-    status: Type.Literal('ok'),
-    name: Type.String(),
-    filename: Type.String(),
-    size_bytes: Type.Integer(),
-    sha256: Type.String(),
-    created_at: Type.String(),
-    task_id: Type.Integer(),
-    missing: Type.Integer({ description: 'package files that are lost and that the archive lacks' }),
-    missing_files: Type.Array(Type.Object({ filename: Type.String(), sha256: Type.String() }), { maxItems: 20 }),
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Literal('ok'),
+      name: Type.String(),
+      filename: Type.String(),
+      size_bytes: Type.Integer(),
+      sha256: Type.String(),
+      created_at: TimeSchema,
+      task_id: Type.Integer(),
+      missing: Type.Integer({ description: 'package files that are lost and that the archive lacks' }),
+      missing_files: Type.Array(Type.Object({ filename: Type.String(), sha256: Type.String() }), { maxItems: 20 }),
+    },
+    { title: 'Backup' },
+  ),
   problems: [
     'already_running',
     'backup_unavailable',
@@ -41,23 +44,26 @@ export const getBackup = declare({
   tag: 'backup',
   summary: 'The archives, newest first',
   access: 'admin',
-  answer: Type.Object({
-    backups: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        size_bytes: Type.Integer(),
-        created_at: Type.String(),
-        sha256: Nullable(Type.String()),
-        missing: Type.Integer(),
-        format: Nullable(
-          Type.Integer({ description: 'null for an archive of an older build, which does not list what it has' }),
-        ),
-      }),
-    ),
-    total: Type.Integer(),
-    retention_count: Type.Integer(),
-    directory: Type.String(),
-  }),
+  answer: Type.Object(
+    {
+      backups: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          size_bytes: Type.Integer(),
+          created_at: TimeSchema,
+          sha256: Nullable(Type.String()),
+          missing: Type.Integer(),
+          format: Nullable(
+            Type.Integer({ description: 'null for an archive of an older build, which does not list what it has' }),
+          ),
+        }),
+      ),
+      total: Type.Integer(),
+      retention_count: Type.Integer(),
+      directory: Type.String(),
+    },
+    { title: 'Backups' },
+  ),
   problems: [],
 })
 
@@ -69,7 +75,12 @@ export const getBackupName = declare({
   access: 'admin',
   action: 'never',
   params: Name,
-  also: { 206: 'The part that `Range` names' },
+  also: {
+    206: 'The part that `Range` names',
+    304: 'Not changed since the state that the request names',
+    412: 'Changed since the state that the request names',
+    416: 'The archive has no such part',
+  },
   answer: null,
   media: ['application/gzip'],
   problems: ['invalid_archive_name', 'not_found'],

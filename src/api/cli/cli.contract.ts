@@ -10,6 +10,7 @@ export const getCli = declare({
   access: 'public',
   // Many build machines behind one address may load it before each use.
   limit: 'none',
+  also: { 304: 'Not changed since the state that `If-None-Match` names' },
   answer: null,
   media: ['text/javascript'],
   problems: ['not_found'],

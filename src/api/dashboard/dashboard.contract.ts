@@ -1,12 +1,11 @@
 // Declarations of /dashboard: what people see first.
 import Type from 'typebox'
-import { SEVERITY_KEYS } from '../../domain/finding.ts'
-import { PACKAGE_STATUSES } from '../../domain/status.ts'
+import { CountsSchema } from '../shared/decision-schemas.ts'
 import { AuditEntrySchema } from '../shared/evidence-schemas.ts'
 import { declare } from '../http/route.ts'
+import { PackageStatusSchema } from '../shared/words.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 
-const Severities = Object.fromEntries(SEVERITY_KEYS.map((key) => [key, Type.Integer()]))
 const named = { package: Type.String(), version: Type.String(), distribution: Type.String(), arch: Type.String() }
 
 export const getDashboardSummary = declare({
@@ -15,13 +14,16 @@ export const getDashboardSummary = declare({
   tag: 'dashboard',
   summary: 'Counts, and what happened last',
   access: 'reader+',
-  answer: Type.Object({
-    package_count: Type.Integer(),
-    pending_reviews: Type.Integer(),
-    quarantined: Type.Integer(),
-    cve_findings: Type.Object(Severities),
-    recent_activity: Type.Array(AuditEntrySchema, { maxItems: 20 }),
-  }),
+  answer: Type.Object(
+    {
+      package_count: Type.Integer(),
+      pending_reviews: Type.Integer(),
+      quarantined: Type.Integer(),
+      cve_findings: CountsSchema,
+      recent_activity: Type.Array(AuditEntrySchema, { maxItems: 20 }),
+    },
+    { title: 'DashboardSummary' },
+  ),
   problems: [],
 })
 
@@ -31,57 +33,60 @@ export const getDashboardStats = declare({
   tag: 'dashboard',
   summary: 'Packages, activity of seven days, alerts, scanners and decisions',
   access: 'reader+',
-  answer: Type.Object({
-    packages: Type.Object({
-      total: Type.Integer(),
-      total_size_bytes: Type.Integer(),
-      deps_missing_count: Type.Integer(),
-      imports_today: Type.Integer(),
-    }),
-    activity: Type.Array(Type.Object({ date: Type.String(), imports: Type.Integer(), failures: Type.Integer() })),
-    recent_imports: Type.Array(
-      Type.Object({
-        ...named,
-        format: Type.String(),
-        status: Type.Enum([...PACKAGE_STATUSES]),
-        imported_by: Nullable(Type.String({ description: 'null for readers and uploaders' })),
-        imported_at: TimeSchema,
+  answer: Type.Object(
+    {
+      packages: Type.Object({
+        total: Type.Integer(),
+        total_size_bytes: Type.Integer(),
+        deps_missing_count: Type.Integer(),
+        imports_today: Type.Integer(),
       }),
-    ),
-    alerts: Type.Array(
-      Type.Object({
-        type: Type.Enum(['deps_missing', 'security', 'sla_warning', 'sla_expired']),
-        ...named,
-        message: Type.String(),
-      }),
-    ),
-    antivirus: Type.Object({
-      available: Type.Boolean(),
-      db_version: Nullable(Type.String()),
-      db_date: Nullable(Type.String()),
-      daemon_running: Type.Boolean(),
-    }),
-    security_posture: Type.Object({ scanned: Type.Integer(), total: Type.Integer(), ...Severities }),
-    security_review: Type.Object({
-      pending_review: Type.Integer(),
-      blocked: Type.Integer(),
-      quarantined: Type.Integer(),
-      accepted_risk: Type.Integer(),
-      exception: Type.Integer(),
-      upgrade_required: Type.Integer(),
-      overdue: Type.Integer({ description: 'reviews whose due date has passed, at most 10000' }),
-      expiring_soon_total: Type.Integer({ description: 'exceptions that end within seven days, at most 10000' }),
-      expiring_soon: Type.Array(
+      activity: Type.Array(Type.Object({ date: Type.String(), imports: Type.Integer(), failures: Type.Integer() })),
+      recent_imports: Type.Array(
         Type.Object({
           ...named,
-          decision_id: Type.Integer(),
-          expires_at: TimeSchema,
-          remaining_days: Type.Integer(),
+          format: Type.String(),
+          status: PackageStatusSchema,
+          imported_by: Nullable(Type.String({ description: 'null for readers and uploaders' })),
+          imported_at: TimeSchema,
         }),
       ),
-      total_decisions: Type.Integer(),
-    }),
-  }),
+      alerts: Type.Array(
+        Type.Object({
+          type: Type.Enum(['deps_missing', 'security', 'sla_warning', 'sla_expired']),
+          ...named,
+          message: Type.String(),
+        }),
+      ),
+      antivirus: Type.Object({
+        available: Type.Boolean(),
+        db_version: Nullable(Type.String()),
+        db_date: Nullable(Type.String()),
+        daemon_running: Type.Boolean(),
+      }),
+      security_posture: Type.Object({ scanned: Type.Integer(), total: Type.Integer(), ...CountsSchema.properties }),
+      security_review: Type.Object({
+        pending_review: Type.Integer(),
+        blocked: Type.Integer(),
+        quarantined: Type.Integer(),
+        accepted_risk: Type.Integer(),
+        exception: Type.Integer(),
+        upgrade_required: Type.Integer(),
+        overdue: Type.Integer({ description: 'reviews whose due date has passed, at most 10000' }),
+        expiring_soon_total: Type.Integer({ description: 'exceptions that end within seven days, at most 10000' }),
+        expiring_soon: Type.Array(
+          Type.Object({
+            ...named,
+            decision_id: Type.Integer(),
+            expires_at: TimeSchema,
+            remaining_days: Type.Integer(),
+          }),
+        ),
+        total_decisions: Type.Integer(),
+      }),
+    },
+    { title: 'DashboardStats' },
+  ),
   problems: [],
 })
 
@@ -92,20 +97,25 @@ export const getDashboardHistory = declare({
   summary: 'What happened on each of the last days (UTC) and what the pool held, oldest first',
   access: 'reader+',
   query: Type.Object({ days: Type.Integer({ minimum: 1, maximum: 365, default: 30 }) }),
-  answer: Type.Object({
-    history: Type.Array(
-      Type.Object({
-        date: Type.String(),
-        imports: Type.Integer(),
-        failures: Type.Integer(),
-        decisions: Type.Integer(),
-        cve_scans: Type.Integer(),
-        pool_packages: Nullable(Type.Integer({ description: 'at the end of the day; null when no sample was taken' })),
-        pool_bytes: Nullable(Type.Integer()),
-      }),
-    ),
-    days: Type.Integer(),
-  }),
+  answer: Type.Object(
+    {
+      history: Type.Array(
+        Type.Object({
+          date: Type.String(),
+          imports: Type.Integer(),
+          failures: Type.Integer(),
+          decisions: Type.Integer(),
+          cve_scans: Type.Integer(),
+          pool_packages: Nullable(
+            Type.Integer({ description: 'at the end of the day; null when no sample was taken' }),
+          ),
+          pool_bytes: Nullable(Type.Integer()),
+        }),
+      ),
+      days: Type.Integer(),
+    },
+    { title: 'DashboardHistory' },
+  ),
   problems: ['validation_error'],
 })
 

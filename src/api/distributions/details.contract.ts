@@ -12,18 +12,21 @@ export const getDistributionsCodenameSetup = declare({
   summary: 'The files and commands that set up a client, as the repository listeners offer them',
   access: 'reader+',
   params: Codename,
-  answer: Type.Object({
-    codename: Type.String(),
-    full_name: Type.String(),
-    format: Type.String(),
-    package_manager: Type.String(),
-    url: Type.String({ description: 'of the repository server' }),
-    key_url: Type.String(),
-    command: Type.String({ description: 'sets up a machine by the script' }),
-    install_command: Type.String({ description: 'installs packages, followed by their names' }),
-    file: Type.Object({ url: Type.String(), install_as: Type.String(), content: Type.String() }),
-    script: Type.Object({ url: Type.String(), content: Type.String() }),
-  }),
+  answer: Type.Object(
+    {
+      codename: Type.String(),
+      full_name: Type.String(),
+      format: Type.String(),
+      package_manager: Type.String(),
+      url: Type.String({ description: 'of the repository server' }),
+      key_url: Type.String(),
+      command: Type.String({ description: 'sets up a machine by the script' }),
+      install_command: Type.String({ description: 'installs packages, followed by their names' }),
+      file: Type.Object({ url: Type.String(), install_as: Type.String(), content: Type.String() }),
+      script: Type.Object({ url: Type.String(), content: Type.String() }),
+    },
+    { title: 'ClientSetup' },
+  ),
   problems: ['not_found', 'distribution_inactive'],
 })
 
@@ -35,21 +38,24 @@ export const getDistributionsCodenamePublications = declare({
   access: 'reader+',
   params: Codename,
   query: Type.Object(pageQuery()),
-  answer: Type.Intersect([
-    pageOf(
-      Type.Object({
-        revision: Type.Integer(),
-        generation: Type.String(),
-        published_at: TimeSchema,
-        causes: Type.Array(Type.String(), {
-          description: 'why packages entered and left; without any it was published again unchanged',
+  answer: Type.Intersect(
+    [
+      pageOf(
+        Type.Object({
+          revision: Type.Integer(),
+          generation: Type.String(),
+          published_at: TimeSchema,
+          causes: Type.Array(Type.String(), {
+            description: 'why packages entered and left; without any it was published again unchanged',
+          }),
+          live: Type.Boolean({ description: 'what clients see now' }),
+          added: Nullable(Type.Integer({ description: 'packages, at most 1000; null for the oldest that is kept' })),
+          removed: Nullable(Type.Integer()),
         }),
-        live: Type.Boolean({ description: 'what clients see now' }),
-        added: Nullable(Type.Integer({ description: 'packages, at most 1000; null for the oldest that is kept' })),
-        removed: Nullable(Type.Integer()),
-      }),
-    ),
-    Type.Object({ total_capped: Type.Boolean({ description: 'there are more than `total`' }) }),
-  ]),
+      ),
+      Type.Object({ total_capped: Type.Boolean({ description: 'there are more than `total`' }) }),
+    ],
+    { title: 'PublicationPage' },
+  ),
   problems: ['validation_error', 'not_found'],
 })

@@ -1,8 +1,31 @@
 // Declarations of /distributions: the distributions, and publishing their indexes again.
 import Type from 'typebox'
 import { BreakageKeys, DryRun } from '../shared/breakage-schemas.ts'
-import { listOf, Nullable } from '../http/schemas.ts'
+import { listOf, Nullable, TimeSchema } from '../http/schemas.ts'
+import { FormatSchema, IdentitySchema } from '../shared/words.ts'
 import { declare } from '../http/route.ts'
+
+const DistributionSchema = Type.Object(
+  {
+    codename: Type.String(),
+    name: Type.String(),
+    full_name: Type.String(),
+    os: Type.String(),
+    version: Type.String(),
+    format: FormatSchema,
+    arch: Type.String({ description: 'the first of `architectures`' }),
+    architectures: Type.Array(Type.String()),
+    component: Nullable(Type.String()),
+    scanner_distro: Nullable(Type.String()),
+    package_manager: Type.String(),
+    package_count: Type.Integer({ description: 'published packages' }),
+    active: Type.Boolean(),
+    signed_by: Nullable(Type.String({ description: 'fingerprint of the key' })),
+    last_published_at: Nullable(TimeSchema),
+  },
+  { title: 'Distribution' },
+)
+const Codename = Type.Object({ codename: Type.String() })
 
 export const getDistributions = declare({
   method: 'GET',
@@ -10,18 +33,19 @@ export const getDistributions = declare({
   tag: 'distributions',
   summary: 'Every distribution, active or not, with its package count',
   access: 'reader+',
-  answer: listOf(
-    'distributions',
-    Type.Object({
-      codename: Type.String(),
-      format: Type.String(),
-      arch: Type.String(),
-      architectures: Type.Array(Type.String()),
-      active: Type.Boolean(),
-      package_count: Type.Integer(),
-    }),
-  ),
+  answer: listOf('distributions', DistributionSchema),
   problems: [],
+})
+
+export const getDistributionsCodename = declare({
+  method: 'GET',
+  path: '/distributions/{codename}',
+  tag: 'distributions',
+  summary: 'A distribution',
+  access: 'reader+',
+  params: Codename,
+  answer: DistributionSchema,
+  problems: ['not_found'],
 })
 
 export const getDistributionsCodenamePackages = declare({
@@ -30,12 +54,15 @@ export const getDistributionsCodenamePackages = declare({
   tag: 'distributions',
   summary: 'The published packages of a distribution',
   access: 'reader+',
-  params: Type.Object({ codename: Type.String() }),
-  answer: Type.Object({
-    codename: Type.String(),
-    packages: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() })),
-    total: Type.Integer(),
-  }),
+  params: Codename,
+  answer: Type.Object(
+    {
+      codename: Type.String(),
+      packages: Type.Array(IdentitySchema),
+      total: Type.Integer(),
+    },
+    { title: 'PublishedPackages' },
+  ),
   problems: ['not_found'],
 })
 
@@ -69,48 +96,54 @@ export const postDistributionsPromote = declare({
       return [one.from_dist, one.to_dist].map((distribution) => ({ name, distribution }))
     }),
   limit: 'distributions',
-  body: Type.Object({
-    package: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'this or `packages`' })),
-    ...PromotionKeys,
-    packages: Type.Optional(
-      Type.Array(Type.Union([Text, Type.Object({ package: Text, ...PromotionKeys })]), {
-        ...{ minItems: 1, maxItems: MOST_PROMOTED },
-        description: 'names, or objects; one that fails does not stop the others',
-      }),
-    ),
-    from_dist: Type.String({ minLength: 1 }),
-    to_dist: Type.String({ minLength: 1 }),
-    dry_run: DryRun,
-  }),
-  answer: Type.Object({
-    status: Type.Enum(['ok', 'partial', 'dry_run']),
-    message: Type.String(),
-    package: Type.Optional(Type.String()),
-    from: Type.String(),
-    to: Type.String(),
-    results: Type.Optional(
-      Type.Array(
+  body: Type.Object(
+    {
+      package: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'this or `packages`' })),
+      ...PromotionKeys,
+      packages: Type.Optional(
+        Type.Array(Type.Union([Text, Type.Object({ package: Text, ...PromotionKeys })]), {
+          ...{ minItems: 1, maxItems: MOST_PROMOTED },
+          description: 'names, or objects; one that fails does not stop the others',
+        }),
+      ),
+      from_dist: Type.String({ minLength: 1 }),
+      to_dist: Type.String({ minLength: 1 }),
+      dry_run: DryRun,
+    },
+    { title: 'PromotionBody' },
+  ),
+  answer: Type.Object(
+    {
+      status: Type.Enum(['ok', 'partial', 'dry_run']),
+      message: Type.String(),
+      package: Type.Optional(Type.String()),
+      from: Type.String(),
+      to: Type.String(),
+      results: Type.Optional(
+        Type.Array(
+          Type.Object({
+            package: Type.String(),
+            version: Nullable(Type.String({ description: 'as it was asked for' })),
+            arch: Nullable(Type.String()),
+            status: Type.Enum(['ok', 'error']),
+            code: Nullable(Type.String()),
+            detail: Nullable(Type.String()),
+          }),
+          { description: 'for `packages`, in their order' },
+        ),
+      ),
+      versions: Type.Array(
         Type.Object({
           package: Type.String(),
-          version: Nullable(Type.String({ description: 'as it was asked for' })),
-          arch: Nullable(Type.String()),
-          status: Type.Enum(['ok', 'error']),
-          code: Nullable(Type.String()),
-          detail: Nullable(Type.String()),
+          version: Type.String(),
+          arch: Type.String(),
+          result: Type.Enum(['promoted', 'already_present']),
         }),
-        { description: 'for `packages`, in their order' },
       ),
-    ),
-    versions: Type.Array(
-      Type.Object({
-        package: Type.String(),
-        version: Type.String(),
-        arch: Type.String(),
-        result: Type.Enum(['promoted', 'already_present']),
-      }),
-    ),
-    ...BreakageKeys,
-  }),
+      ...BreakageKeys,
+    },
+    { title: 'Promotion' },
+  ),
   problems: [
     'validation_error',
     ...COPY_PROBLEMS,
@@ -135,25 +168,31 @@ export const postDistributionsMigrate = declare({
   targets: ({ body }) => [{ distribution: body.from_dist }, { distribution: body.to_dist }],
   limit: 'distributions',
   flags: { leaderOnly: true },
-  body: Type.Object({
-    from_dist: Type.String({ minLength: 1 }),
-    to_dist: Type.String({ minLength: 1 }),
-    dry_run: DryRun,
-  }),
-  answer: Type.Object({
-    status: Type.Enum(['ok', 'partial', 'dry_run']),
-    from: Type.String(),
-    to: Type.String(),
-    migrated: Type.Integer(),
-    skipped: Type.Integer(),
-    failed: Type.Integer(),
-    packages: Type.Array(Type.Object({ package: Type.String(), version: Type.String(), arch: Type.String() })),
-    errors: Type.Array(
-      Type.Object({ package: Type.String(), version: Type.String(), code: Type.String(), message: Type.String() }),
-    ),
-    manifests_updated: Type.Integer(),
-    task_id: Nullable(Type.Integer({ description: 'null for a dry run' })),
-  }),
+  body: Type.Object(
+    {
+      from_dist: Type.String({ minLength: 1 }),
+      to_dist: Type.String({ minLength: 1 }),
+      dry_run: DryRun,
+    },
+    { title: 'MigrationBody' },
+  ),
+  answer: Type.Object(
+    {
+      status: Type.Enum(['ok', 'partial', 'dry_run']),
+      from: Type.String(),
+      to: Type.String(),
+      migrated: Type.Integer(),
+      skipped: Type.Integer(),
+      failed: Type.Integer(),
+      packages: Type.Array(Type.Object({ package: Type.String(), version: Type.String(), arch: Type.String() })),
+      errors: Type.Array(
+        Type.Object({ package: Type.String(), version: Type.String(), code: Type.String(), message: Type.String() }),
+      ),
+      manifests_updated: Type.Integer(),
+      task_id: Nullable(Type.Integer({ description: 'null for a dry run' })),
+    },
+    { title: 'Migration' },
+  ),
   problems: ['validation_error', ...COPY_PROBLEMS, 'publication_failed', 'storage_unavailable', 'task_cancelled'],
 })
 
@@ -165,12 +204,15 @@ export const postDistributionsInit = declare({
   access: 'admin',
   limit: 'distributions',
   flags: { leaderOnly: true },
-  answer: Type.Object({
-    status: Type.Enum(['ok', 'partial']),
-    repo_format: Type.String(),
-    results: Type.Array(
-      Type.Object({ codename: Type.String(), format: Type.String(), ok: Type.Boolean(), message: Type.String() }),
-    ),
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Enum(['ok', 'partial']),
+      repo_format: Type.String(),
+      results: Type.Array(
+        Type.Object({ codename: Type.String(), format: Type.String(), ok: Type.Boolean(), message: Type.String() }),
+      ),
+    },
+    { title: 'Initialization' },
+  ),
   problems: ['signing_key_missing', 'passive_replica'],
 })

@@ -1,6 +1,7 @@
 // /distributions: the distributions, and publishing their indexes again.
 import { Problem } from '../../domain/problem.ts'
 import { isoTimeOrNull } from '../../kernel/clock.ts'
+import type { Distribution } from '../../domain/package.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { FormatRegistry } from '../../packages/identify.ts'
@@ -18,6 +19,7 @@ import type { Db } from '../../store/db.ts'
 import { type Route } from '../http/route.ts'
 import {
   getDistributions,
+  getDistributionsCodename,
   getDistributionsCodenamePackages,
   postDistributionsInit,
   postDistributionsMigrate,
@@ -45,38 +47,47 @@ export interface DistributionDeps {
 
 export function distributionRoutes(deps: DistributionDeps): Route[] {
   const { db } = deps
+
+  function viewOf(distribution: Distribution, rows: Awaited<ReturnType<typeof distributionRows>>) {
+    const row = rows.find(({ codename }) => codename === distribution.codename)
+    return {
+      codename: distribution.codename,
+      name: distribution.name,
+      full_name: distribution.fullName,
+      os: distribution.os,
+      version: distribution.osVersion,
+      format: distribution.format,
+      arch: distribution.architectures[0] ?? '',
+      architectures: [...distribution.architectures],
+      component: distribution.component,
+      scanner_distro: distribution.scannerDistro,
+      package_manager: distribution.packageManager,
+      package_count: row?.published_count ?? 0,
+      active: deps.isActive(distribution.codename),
+      signed_by: row?.generation ? deps.fingerprint() : null,
+      last_published_at: isoTimeOrNull(row?.published_at),
+    }
+  }
+
+  /** @throws Problem('not_found') */
+  function declared(codename: string): Distribution {
+    const all = deps.all.map(({ distribution }) => distribution)
+    const found = all.find((distribution) => distribution.codename === codename)
+    if (!found) throw unknownDistribution(codename, all, 'not_found')
+    return found
+  }
+
   return [
     handle(getDistributions, async () => {
-      const rows = new Map((await distributionRows(db)).map((row) => [row.codename, row]))
-      const distributions = deps.all.map(({ distribution: d }) => {
-        const row = rows.get(d.codename)
-        return {
-          codename: d.codename,
-          name: d.name,
-          full_name: d.fullName,
-          os: d.os,
-          version: d.osVersion,
-          format: d.format,
-          arch: d.architectures[0] ?? '',
-          architectures: [...d.architectures],
-          component: d.component,
-          scanner_distro: d.scannerDistro,
-          package_manager: d.packageManager,
-          package_count: row?.published_count ?? 0,
-          active: deps.isActive(d.codename),
-          signed_by: row?.generation ? deps.fingerprint() : null,
-          last_published_at: isoTimeOrNull(row?.published_at),
-        }
-      })
+      const rows = await distributionRows(db)
+      const distributions = deps.all.map(({ distribution }) => viewOf(distribution, rows))
       return { distributions, total: distributions.length }
     }),
+    handle(getDistributionsCodename, async ({ params: { codename } }) =>
+      viewOf(declared(codename), await distributionRows(db)),
+    ),
     handle(getDistributionsCodenamePackages, async ({ params: { codename }, reply }) => {
-      if (!deps.all.some(({ distribution }) => distribution.codename === codename))
-        throw unknownDistribution(
-          codename,
-          deps.all.map(({ distribution }) => distribution),
-          'not_found',
-        )
+      declared(codename)
       return sendList(reply, { codename }, 'packages', servedPackages(db, codename))
     }),
     handle(postDistributionsInit, async ({ caller, origin }) => {

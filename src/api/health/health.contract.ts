@@ -1,9 +1,10 @@
 // Declarations of /health and /metrics, at the root.
 import Type from 'typebox'
+import { TimeSchema } from '../http/schemas.ts'
 import { declare } from '../http/route.ts'
 
 /** The other keys depend on the probe. */
-const ProbeSchema = Type.Object({ ok: Type.Boolean() }, { additionalProperties: true })
+const ProbeSchema = Type.Object({ ok: Type.Boolean() }, { additionalProperties: true, title: 'Probe' })
 const Probes = Type.Record(Type.String(), ProbeSchema)
 
 export const getHealth = declare({
@@ -15,13 +16,16 @@ export const getHealth = declare({
   access: 'public',
   limit: 'none',
   also: { 503: 'A critical probe fails' },
-  answer: Type.Object({
-    status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
-    timestamp: Type.String(),
-    version: Type.String(),
-    uptime_seconds: Type.Integer(),
-    checks: Type.Object({ critical: Probes, non_critical: Probes, info: Probes }),
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
+      timestamp: TimeSchema,
+      version: Type.String(),
+      uptime_seconds: Type.Integer(),
+      checks: Type.Object({ critical: Probes, non_critical: Probes, info: Probes }),
+    },
+    { title: 'Health' },
+  ),
   problems: ['unauthorized'],
 })
 
@@ -46,15 +50,18 @@ export const getHealthReady = declare({
   access: 'public',
   limit: 'none',
   also: { 503: 'Not ready' },
-  answer: Type.Object({
-    ready: Type.Boolean(),
-    timestamp: Type.String(),
-    checks: Probes,
-    failing: Type.Optional(Type.Array(Type.String())),
-    degraded: Type.Optional(
-      Type.Array(Type.String(), { description: 'what does not work although requests can be served' }),
-    ),
-  }),
+  answer: Type.Object(
+    {
+      ready: Type.Boolean(),
+      timestamp: TimeSchema,
+      checks: Probes,
+      failing: Type.Optional(Type.Array(Type.String())),
+      degraded: Type.Optional(
+        Type.Array(Type.String(), { description: 'what does not work although requests can be served' }),
+      ),
+    },
+    { title: 'Readiness' },
+  ),
   problems: [],
 })
 

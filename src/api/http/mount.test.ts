@@ -7,7 +7,7 @@ import type { Scopes } from '../../domain/scopes.ts'
 import { Problem } from '../../domain/problem.ts'
 import { createLog } from '../../kernel/log.ts'
 import { createRateLimiter } from './limits.ts'
-import { openapi } from './openapi.ts'
+import { openapi } from '../openapi/document.ts'
 import { route, type Route } from './route.ts'
 import { createServer, withoutExtraPrefix } from '../server.ts'
 

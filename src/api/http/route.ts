@@ -84,6 +84,8 @@ export interface Route {
     rawBody?: boolean
     /** a request without a body counts as one with an empty object */
     optionalBody?: boolean
+    /** the body may be sent as a form as well */
+    formBody?: boolean
   }
   /** a body of any content type that the handler reads from `bodyStream`; it may take as long as an upload */
   stream?: { mostBytes: number; media: readonly string[] }
@@ -94,15 +96,17 @@ export interface Route {
   params?: TSchema
   query?: TSchema
   body?: TSchema
+  /** the fields of a route with `multipart`, for the OpenAPI document */
+  form?: TSchema
   /** an example body for the OpenAPI document; names in it are invented */
   example?: object
   /** success status, 200 by default; the handler may set another with `reply.code` */
   success?: 200 | 201
-  /** further statuses with the body of success, and what each means */
-  also?: Partial<Record<200 | 202 | 206 | 503, string>>
+  /** further statuses, with the body of success or without any (304, 412, 416), and what each means */
+  also?: Partial<Record<200 | 202 | 206 | 304 | 412 | 416 | 503, string>>
   /** success body; `null` for streams and files */
   answer: TSchema | null
-  /** of streams and files */
+  /** of streams and files; with an `answer`, what clients get that ask for it in `Accept` */
   media?: readonly string[]
   /** errors whose body has the fields of success as well */
   verdicts?: readonly ProblemCode[]

@@ -2,9 +2,10 @@
 import Type, { type TObject, type TSchema } from 'typebox'
 import { ROLES } from '../../domain/roles.ts'
 
-export const RoleSchema = Type.Enum([...ROLES])
+export const RoleSchema = Type.Enum([...ROLES], { title: 'Role' })
 
-export const TimeSchema = Type.String({ description: 'ISO 8601, UTC, offset +00:00' })
+/** ISO 8601, UTC, offset +00:00 */
+export const TimeSchema = Type.String({ format: 'date-time' })
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 

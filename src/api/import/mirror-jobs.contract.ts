@@ -1,28 +1,37 @@
 // Declarations of /import/mirror: starting runs of mirrors, and their jobs.
 import Type from 'typebox'
-import { CancelledJob, FromIndex, JobId, jobFields } from './job-schemas.ts'
+import { CancelledJob, FromIndex, JobId, JobSchema } from './job-schemas.ts'
 import { declare } from '../http/route.ts'
 import { Nullable } from '../http/schemas.ts'
 
-export const MirrorJob = Type.Object({
-  ...jobFields,
-  source_id: Type.Integer(),
-  distribution: Nullable(Type.String({ description: 'null until the run ended' })),
-  added: Type.Integer(),
-  pending: Type.Integer(),
-  blocked: Type.Integer(),
-  skipped: Type.Integer(),
-  error: Type.Integer(),
-  stopped: Nullable(Type.String({ description: 'the limit that ended the run early' })),
-  withdrawn: Type.Integer(),
-  removed: Type.Integer(),
-  refused: Type.Integer({ description: 'not fetched: the gate refused the same bytes before, under the same rules' }),
-  dependencies: Type.Integer({ description: 'of the missing packages those that selected ones need' }),
-  unresolved: Type.Integer({
-    description: 'what selected packages need and neither the source nor the distribution has',
-  }),
-  message: Nullable(Type.String({ description: 'why the run failed; of one that is done: how many packages failed' })),
-})
+export const MirrorJob = Type.Intersect(
+  [
+    JobSchema,
+    Type.Object({
+      source_id: Type.Integer(),
+      distribution: Nullable(Type.String({ description: 'null until the run ended' })),
+      added: Type.Integer(),
+      pending: Type.Integer(),
+      blocked: Type.Integer(),
+      skipped: Type.Integer(),
+      error: Type.Integer(),
+      stopped: Nullable(Type.String({ description: 'the limit that ended the run early' })),
+      withdrawn: Type.Integer(),
+      removed: Type.Integer(),
+      refused: Type.Integer({
+        description: 'not fetched: the gate refused the same bytes before, under the same rules',
+      }),
+      dependencies: Type.Integer({ description: 'of the missing packages those that selected ones need' }),
+      unresolved: Type.Integer({
+        description: 'what selected packages need and neither the source nor the distribution has',
+      }),
+      message: Nullable(
+        Type.String({ description: 'why the run failed; of one that is done: how many packages failed' }),
+      ),
+    }),
+  ],
+  { title: 'MirrorJob' },
+)
 const Jobs = Type.Object({ jobs: Type.Array(MirrorJob), total: Type.Integer() })
 
 export const postImportMirrorStartSource = declare({

@@ -1,9 +1,9 @@
 // Declarations of /import/mirror: the mirror of each source, the plan of a run, and the schedule.
 import Type from 'typebox'
 import { MirrorSelectionSchema } from '../../domain/mirror-selection.ts'
-import { SettingsSchema } from '../../domain/settings.ts'
-import { ACTIONS } from '../../domain/finding.ts'
+import { SECTIONS } from '../settings/settings.contract.ts'
 import { MirrorJob } from './mirror-jobs.contract.ts'
+import { IdentitySchema, PolicyActionSchema } from '../shared/words.ts'
 import { declare } from '../http/route.ts'
 import { NotCarriedSchema } from './sources.contract.ts'
 import { listOf, Nullable, TimeSchema } from '../http/schemas.ts'
@@ -24,12 +24,15 @@ const mirror = {
   updated_by: Nullable(Type.String()),
   last_job: Nullable(MirrorJob),
 }
-const ListedMirror = Type.Object({
-  ...mirror,
-  selection: Nullable(Type.Omit(MirrorSelectionSchema, ['names'])),
-  names_total: Type.Integer({ description: 'names of the selection, which are left out here' }),
-})
-const MirrorSchema = Type.Object({ ...mirror, selection: MirrorSelectionSchema })
+const ListedMirror = Type.Object(
+  {
+    ...mirror,
+    selection: Nullable(Type.Omit(MirrorSelectionSchema, ['names'])),
+    names_total: Type.Integer({ description: 'names of the selection, which are left out here' }),
+  },
+  { title: 'ListedMirror' },
+)
+const MirrorSchema = Type.Object({ ...mirror, selection: MirrorSelectionSchema }, { title: 'Mirror' })
 
 /** Missing keys get their defaults. */
 const Fields = Type.Partial(
@@ -38,6 +41,7 @@ const Fields = Type.Partial(
     enabled: Type.Boolean({ default: true }),
     ...MirrorSelectionSchema.properties,
   }),
+  { title: 'MirrorFields' },
 )
 
 export const getImportMirrorSources = declare({
@@ -108,76 +112,79 @@ export const deleteImportMirrorSourcesId = declare({
 })
 
 const named = { name: Type.String(), version: Type.String(), arch: Type.String() }
-const WithFindings = Type.Object({ ...named, findings: Type.Integer() })
-const Plan = Type.Object({
-  source_id: Type.Integer(),
-  distribution: Type.String(),
-  selected: Type.Integer(),
-  present: Type.Integer(),
-  missing: Type.Integer(),
-  conflicts: Type.Integer({
-    description: 'the distribution has other bytes under this name, version and architecture',
-  }),
-  rejected: Type.Integer({ description: 'a person rejected these bytes' }),
-  refused: Type.Integer({
-    description: 'the gate refused these bytes before, under the same rules: they are not fetched',
-  }),
-  reserved: Type.Integer({ description: 'they claim a name that is reserved for another way of arrival' }),
-  missing_bytes: Type.Integer(),
-  left_out: Type.Array(Type.Object({ reason: Type.String(), detail: Type.String(), count: Type.Integer() }), {
-    description: 'packages that the selection names and no run brings',
-  }),
-  not_carried: NotCarriedSchema,
-  unmatched: Type.Object(
-    { total: Type.Integer(), names: Type.Array(Type.String()) },
-    { description: 'names and patterns of the selection that the source has nothing for' },
-  ),
-  dependencies: Nullable(
-    Type.Object({
-      selected: Type.Integer({ description: 'of the selected packages those that only others of them need' }),
-      missing: Type.Integer({ description: 'of these, what would come' }),
-      unresolved: Type.Object(
-        {
-          total: Type.Integer(),
-          requirements: Type.Array(Type.Object({ name: Type.String(), needed_by: Type.String() })),
-        },
-        { description: 'what neither the source nor the distribution has, the first 200' },
-      ),
-      truncated: Type.Boolean({ description: 'some packages need more than 5,000 packages' }),
+const WithFindings = Type.Object({ ...named, findings: Type.Integer() }, { title: 'JudgedPackage' })
+const Plan = Type.Object(
+  {
+    source_id: Type.Integer(),
+    distribution: Type.String(),
+    selected: Type.Integer(),
+    present: Type.Integer(),
+    missing: Type.Integer(),
+    conflicts: Type.Integer({
+      description: 'the distribution has other bytes under this name, version and architecture',
     }),
-  ),
-  packages: Type.Array(
-    Type.Object({
-      ...{ ...named, size_bytes: Type.Integer(), action: Type.Enum([...ACTIONS]), findings: Type.Integer() },
-      needed_by: Nullable(Type.String({ description: 'a package that needs it; null: the selection names it' })),
+    rejected: Type.Integer({ description: 'a person rejected these bytes' }),
+    refused: Type.Integer({
+      description: 'the gate refused these bytes before, under the same rules: they are not fetched',
     }),
-    { description: 'the first 200 missing ones' },
-  ),
-  conflicting: Type.Array(Type.Object(named)),
-  reserved_packages: Type.Array(Type.Object(named), { description: 'the first 200 reserved ones' }),
-  refused_packages: Type.Array(
-    Type.Object({ ...named, code: Type.String(), detail: Nullable(Type.String()), refused_at: TimeSchema }),
-    { description: 'the first 200 refused ones' },
-  ),
-  policy: Type.Object({
-    actions: Type.Record(Type.Enum([...ACTIONS]), Type.Integer()),
-    unscanned: Type.Integer(),
-    blocked: Type.Array(WithFindings),
-    held: Type.Array(WithFindings),
-  }),
-  withdrawn: Type.Object({
-    total: Type.Integer(),
-    removed: Type.Boolean({ description: 'whether the next run deletes them' }),
-    packages: Type.Array(Type.Object({ ...named, status: Type.String() })),
-  }),
-  limits: Type.Object({
-    packages_per_run: Type.Integer(),
-    runs: Type.Integer({ description: 'runs that the missing packages take by the number of packages' }),
-    free_bytes: Type.Integer(),
-    needed_bytes: Type.Integer({ description: 'missing bytes and `min_free_disk_gb`' }),
-    fits: Type.Boolean(),
-  }),
-})
+    reserved: Type.Integer({ description: 'they claim a name that is reserved for another way of arrival' }),
+    missing_bytes: Type.Integer(),
+    left_out: Type.Array(Type.Object({ reason: Type.String(), detail: Type.String(), count: Type.Integer() }), {
+      description: 'packages that the selection names and no run brings',
+    }),
+    not_carried: NotCarriedSchema,
+    unmatched: Type.Object(
+      { total: Type.Integer(), names: Type.Array(Type.String()) },
+      { description: 'names and patterns of the selection that the source has nothing for' },
+    ),
+    dependencies: Nullable(
+      Type.Object({
+        selected: Type.Integer({ description: 'of the selected packages those that only others of them need' }),
+        missing: Type.Integer({ description: 'of these, what would come' }),
+        unresolved: Type.Object(
+          {
+            total: Type.Integer(),
+            requirements: Type.Array(Type.Object({ name: Type.String(), needed_by: Type.String() })),
+          },
+          { description: 'what neither the source nor the distribution has, the first 200' },
+        ),
+        truncated: Type.Boolean({ description: 'some packages need more than 5,000 packages' }),
+      }),
+    ),
+    packages: Type.Array(
+      Type.Object({
+        ...{ ...named, size_bytes: Type.Integer(), action: PolicyActionSchema, findings: Type.Integer() },
+        needed_by: Nullable(Type.String({ description: 'a package that needs it; null: the selection names it' })),
+      }),
+      { description: 'the first 200 missing ones' },
+    ),
+    conflicting: Type.Array(IdentitySchema),
+    reserved_packages: Type.Array(IdentitySchema, { description: 'the first 200 reserved ones' }),
+    refused_packages: Type.Array(
+      Type.Object({ ...named, code: Type.String(), detail: Nullable(Type.String()), refused_at: TimeSchema }),
+      { description: 'the first 200 refused ones' },
+    ),
+    policy: Type.Object({
+      actions: Type.Record(PolicyActionSchema, Type.Integer()),
+      unscanned: Type.Integer(),
+      blocked: Type.Array(WithFindings),
+      held: Type.Array(WithFindings),
+    }),
+    withdrawn: Type.Object({
+      total: Type.Integer(),
+      removed: Type.Boolean({ description: 'whether the next run deletes them' }),
+      packages: Type.Array(Type.Object({ ...named, status: Type.String() })),
+    }),
+    limits: Type.Object({
+      packages_per_run: Type.Integer(),
+      runs: Type.Integer({ description: 'runs that the missing packages take by the number of packages' }),
+      free_bytes: Type.Integer(),
+      needed_bytes: Type.Integer({ description: 'missing bytes and `min_free_disk_gb`' }),
+      fits: Type.Boolean(),
+    }),
+  },
+  { title: 'MirrorPlan' },
+)
 
 export const getImportMirrorSourcesIdPlan = declare({
   method: 'GET',
@@ -213,8 +220,9 @@ export const postImportMirrorSourcesIdPlan = declare({
   ],
 })
 
-const { mirror: MirrorSettings } = SettingsSchema.properties
-const Schedule = Type.Object({ ...MirrorSettings.properties, next_run: Nullable(TimeSchema) })
+const Schedule = Type.Intersect([SECTIONS.mirror, Type.Object({ next_run: Nullable(TimeSchema) })], {
+  title: 'MirrorSchedule',
+})
 
 export const getImportMirrorSchedule = declare({
   method: 'GET',

@@ -4,14 +4,21 @@ import { FORMATS } from '../../formats/index.ts'
 import { declare } from '../http/route.ts'
 import { listOf, Nullable, TimeSchema } from '../http/schemas.ts'
 
-const ReservationSchema = Type.Object({
-  id: Type.Integer(),
-  pattern: Type.String(),
-  format: Nullable(Type.String()),
-  source_id: Nullable(Type.Integer()),
-  reserved_for: Type.Enum(['uploads', 'source']),
-  created_at: TimeSchema,
-  created_by: Type.String(),
+const ReservationSchema = Type.Object(
+  {
+    id: Type.Integer(),
+    pattern: Type.String(),
+    format: Nullable(Type.String()),
+    source_id: Nullable(Type.Integer()),
+    reserved_for: Type.Enum(['uploads', 'source']),
+    created_at: TimeSchema,
+    created_by: Type.String(),
+  },
+  { title: 'Reservation' },
+)
+
+const Id = Type.Object({
+  id: Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'number of the reservation' }),
 })
 
 export const getImportReservations = declare({
@@ -24,6 +31,17 @@ export const getImportReservations = declare({
   problems: [],
 })
 
+export const getImportReservationsId = declare({
+  method: 'GET',
+  path: '/import/reservations/{id}',
+  tag: 'import',
+  summary: 'A reservation',
+  access: 'uploader+',
+  params: Id,
+  answer: ReservationSchema,
+  problems: ['not_found'],
+})
+
 export const postImportReservations = declare({
   method: 'POST',
   path: '/import/reservations',
@@ -32,18 +50,21 @@ export const postImportReservations = declare({
   example: { pattern: 'acme-*' },
   access: 'maintainer+',
   limit: 'import',
-  body: Type.Object({
-    pattern: Type.String({
-      pattern: '^[!-~]+$',
-      minLength: 1,
-      maxLength: 200,
-      description: '`*` is any text, `?` one character',
-    }),
-    format: Type.Optional(Nullable(Type.Enum([...FORMATS], { description: 'left out: all formats' }))),
-    source_id: Type.Optional(
-      Nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'left out: for uploads' })),
-    ),
-  }),
+  body: Type.Object(
+    {
+      pattern: Type.String({
+        pattern: '^[!-~]+$',
+        minLength: 1,
+        maxLength: 200,
+        description: '`*` is any text, `?` one character',
+      }),
+      format: Type.Optional(Nullable(Type.Enum([...FORMATS], { description: 'left out: all formats' }))),
+      source_id: Type.Optional(
+        Nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'left out: for uploads' })),
+      ),
+    },
+    { title: 'NewReservation' },
+  ),
   success: 201,
   answer: ReservationSchema,
   problems: ['validation_error', 'not_found', 'already_exists'],
@@ -55,7 +76,7 @@ export const deleteImportReservationsId = declare({
   tag: 'import',
   summary: 'Delete a reservation',
   access: 'maintainer+',
-  params: Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }) }),
+  params: Id,
   answer: Type.Object({ status: Type.Literal('deleted'), id: Type.Integer() }),
   problems: ['not_found'],
 })

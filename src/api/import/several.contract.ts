@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { IMPORT_OUTCOMES } from '../../domain/import-outcome.ts'
 import type { Target } from '../../domain/scopes.ts'
 import { Nullable } from '../http/schemas.ts'
-import { jobFields, JobSchema } from './job-schemas.ts'
+import { JobSchema } from './job-schemas.ts'
 import { declare } from '../http/route.ts'
 
 const Text = Type.String({ minLength: 1, maxLength: 300 })
@@ -32,6 +32,8 @@ const severalBody = (maxItems: number) =>
     with_dependencies: Type.Optional(Type.Boolean()),
   })
 
+const Several = { ...severalBody(50), title: 'ImportBody' }
+
 /** What an import changes. Dependencies can have any name. */
 function targetsOf({
   body: { packages, distribution, with_dependencies },
@@ -42,24 +44,30 @@ function targetsOf({
   return with_dependencies ? [...names, { distribution }] : names
 }
 
-export const ImportResult = Type.Object({
-  source_id: Type.Integer(),
-  package: Type.String(),
-  version: Nullable(Type.String()),
-  arch: Nullable(Type.String()),
-  status: Type.Enum([...IMPORT_OUTCOMES]),
-  code: Nullable(Type.String()),
-  detail: Nullable(Type.String()),
-})
+export const ImportResult = Type.Object(
+  {
+    source_id: Type.Integer(),
+    package: Type.String(),
+    version: Nullable(Type.String()),
+    arch: Nullable(Type.String()),
+    status: Type.Enum([...IMPORT_OUTCOMES]),
+    code: Nullable(Type.String()),
+    detail: Nullable(Type.String()),
+  },
+  { title: 'ImportResult' },
+)
 
-const summary = {
-  success: Type.Boolean({ description: 'no package ended in an error' }),
-  imported: Type.Integer({ description: 'new records that are published or held for review' }),
-  errors: Type.Integer(),
-  counts: Type.Object(Object.fromEntries(IMPORT_OUTCOMES.map((outcome) => [outcome, Type.Integer()]))),
-  results: Type.Array(ImportResult),
-  error_details: Type.Array(ImportResult),
-}
+const Summary = Type.Object(
+  {
+    success: Type.Boolean({ description: 'no package ended in an error' }),
+    imported: Type.Integer({ description: 'new records that are published or held for review' }),
+    errors: Type.Integer(),
+    counts: Type.Object(Object.fromEntries(IMPORT_OUTCOMES.map((outcome) => [outcome, Type.Integer()]))),
+    results: Type.Array(ImportResult),
+    error_details: Type.Array(ImportResult),
+  },
+  { title: 'ImportSummary' },
+)
 
 const SEVERAL_PROBLEMS = ['validation_error', 'unknown_distribution', 'distribution_inactive'] as const
 
@@ -74,8 +82,8 @@ export const postImport = declare({
   targets: targetsOf,
   limit: 'import',
   flags: { leaderOnly: true },
-  body: severalBody(50),
-  answer: Type.Object(summary),
+  body: Several,
+  answer: Summary,
   problems: SEVERAL_PROBLEMS,
 })
 
@@ -87,7 +95,7 @@ const stream = {
   targets: targetsOf,
   limit: 'import',
   flags: { leaderOnly: true },
-  body: severalBody(50),
+  body: Several,
   answer: null,
   media: ['text/event-stream'],
   problems: SEVERAL_PROBLEMS,
@@ -132,6 +140,9 @@ export const getImportBulkId = declare({
   query: Type.Object({
     from: Type.Integer({ minimum: 0, maximum: 10_000_000, default: 0, description: 'position of the first result' }),
   }),
-  answer: Type.Object({ ...jobFields, distribution: Type.String(), group: Nullable(Type.String()), ...summary }),
+  answer: Type.Intersect(
+    [JobSchema, Summary, Type.Object({ distribution: Type.String(), group: Nullable(Type.String()) })],
+    { title: 'BulkImport' },
+  ),
   problems: ['validation_error', 'not_found'],
 })

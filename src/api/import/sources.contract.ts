@@ -1,10 +1,10 @@
 // Declarations of /import: sources, their catalogs, and importing packages from them.
 import Type from 'typebox'
 import { REPO_FORMAT_WORDS } from '../../config/repo-format.ts'
-import { FORMATS } from '../../formats/index.ts'
 import { PIPELINE_PROBLEMS, UploadAnswer } from '../upload/upload.contract.ts'
 import { ImportResult } from './several.contract.ts'
-import { listOf, Nullable } from '../http/schemas.ts'
+import { listOf, Nullable, TimeSchema } from '../http/schemas.ts'
+import { FormatSchema } from '../shared/words.ts'
 import { declare } from '../http/route.ts'
 
 const words = (maxItems: number) => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems })
@@ -36,33 +36,41 @@ const FIELDS = {
   security: Type.Boolean({ description: 'carries security updates: part of the daily sync' }),
 }
 
+const SourceFields = Type.Partial(Type.Object(FIELDS), { title: 'SourceFields' })
+
 export const NotCarriedSchema = Type.Array(
-  Type.Object({ what: Type.String(), count: Nullable(Type.Integer()), names: Type.Array(Type.String()) }),
+  Type.Object(
+    { what: Type.String(), count: Nullable(Type.Integer()), names: Type.Array(Type.String()) },
+    { title: 'NotCarried' },
+  ),
   { description: 'what the source has and nothing reads: architectures, components, modules, …' },
 )
 
-const SourceSchema = Type.Object({
-  id: Type.Integer(),
-  key: Nullable(Type.String()),
-  name: Type.String(),
-  type: Type.String(),
-  url: Type.String(),
-  distribution: Nullable(Type.String()),
-  components: Type.Array(Type.String()),
-  arch: Nullable(Type.String()),
-  target: Nullable(Type.String()),
-  enabled: Type.Boolean(),
-  security: Type.Boolean(),
-  status: Type.Enum(['never', 'syncing', 'ok', 'error']),
-  last_sync: Nullable(Type.String()),
-  pkg_count: Type.Integer(),
-  not_carried: NotCarriedSchema,
-  left_out: Type.Integer({ description: 'entries of its indexes that are no packages this service takes' }),
-  error: Nullable(Type.String()),
-  signed_by: Type.Array(Type.String()),
-  created_at: Type.String(),
-  created_by: Type.String(),
-})
+const SourceSchema = Type.Object(
+  {
+    id: Type.Integer(),
+    key: Nullable(Type.String()),
+    name: Type.String(),
+    type: Type.String(),
+    url: Type.String(),
+    distribution: Nullable(Type.String()),
+    components: Type.Array(Type.String()),
+    arch: Nullable(Type.String()),
+    target: Nullable(Type.String()),
+    enabled: Type.Boolean(),
+    security: Type.Boolean(),
+    status: Type.Enum(['never', 'syncing', 'ok', 'error']),
+    last_sync: Nullable(TimeSchema),
+    pkg_count: Type.Integer(),
+    not_carried: NotCarriedSchema,
+    left_out: Type.Integer({ description: 'entries of its indexes that are no packages this service takes' }),
+    error: Nullable(Type.String()),
+    signed_by: Type.Array(Type.String()),
+    created_at: TimeSchema,
+    created_by: Type.String(),
+  },
+  { title: 'Source' },
+)
 const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 100, description: 'number or key' }) })
 
 export const getImportSources = declare({
@@ -73,6 +81,17 @@ export const getImportSources = declare({
   access: 'uploader+',
   answer: listOf('sources', SourceSchema),
   problems: [],
+})
+
+export const getImportSourcesId = declare({
+  method: 'GET',
+  path: '/import/sources/{id}',
+  tag: 'import',
+  summary: 'An upstream repository',
+  access: 'uploader+',
+  params: Id,
+  answer: SourceSchema,
+  problems: ['not_found'],
 })
 
 export const postImportSources = declare({
@@ -91,10 +110,10 @@ export const postImportSources = declare({
   },
   access: 'maintainer+',
   limit: 'import',
-  body: Type.Intersect([
-    Type.Object({ name: FIELDS.name, type: Type.Enum([...REPO_FORMAT_WORDS.all]), url: FIELDS.url }),
-    Type.Partial(Type.Object(FIELDS)),
-  ]),
+  body: Type.Intersect(
+    [Type.Object({ name: FIELDS.name, type: Type.Enum([...REPO_FORMAT_WORDS.all]), url: FIELDS.url }), SourceFields],
+    { title: 'NewSource' },
+  ),
   success: 201,
   answer: SourceSchema,
   problems: ['validation_error', 'already_exists', 'forbidden_target'],
@@ -108,7 +127,7 @@ export const patchImportSourcesId = declare({
   example: { enabled: false },
   access: 'maintainer+',
   params: Id,
-  body: Type.Partial(Type.Object(FIELDS)),
+  body: SourceFields,
   answer: SourceSchema,
   problems: ['validation_error', 'not_found', 'already_exists', 'forbidden_target'],
 })
@@ -148,35 +167,38 @@ export const getImportSearch = declare({
     q: Type.String({ minLength: 1, maxLength: 200 }),
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
     source_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
-    format: Type.Optional(Type.Enum([...FORMATS])),
+    format: Type.Optional(FormatSchema),
     distro: Type.Optional(Type.String({ maxLength: 200 })),
   }),
-  answer: Type.Object({
-    query: Type.String(),
-    count: Type.Integer(),
-    total: Type.Integer(),
-    more: Type.Boolean(),
-    results: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        version: Type.String(),
-        arch: Type.String(),
-        section: Nullable(Type.String()),
-        description: Nullable(Type.String()),
-        depends: Type.Array(Type.String()),
-        size: Type.Integer(),
-        sha256: Nullable(Type.String()),
-        distro: Nullable(Type.String()),
-        source_id: Type.Integer(),
-        synced_at: Type.String(),
-        security: Type.Boolean(),
-        format: Type.String(),
-        sources: Type.Array(
-          Type.Object({ source_id: Type.Integer(), distro: Nullable(Type.String()), security: Type.Boolean() }),
-        ),
-      }),
-    ),
-  }),
+  answer: Type.Object(
+    {
+      query: Type.String(),
+      count: Type.Integer(),
+      total: Type.Integer(),
+      more: Type.Boolean(),
+      results: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          version: Type.String(),
+          arch: Type.String(),
+          section: Nullable(Type.String()),
+          description: Nullable(Type.String()),
+          depends: Type.Array(Type.String()),
+          size: Type.Integer(),
+          sha256: Nullable(Type.String()),
+          distro: Nullable(Type.String()),
+          source_id: Type.Integer(),
+          synced_at: TimeSchema,
+          security: Type.Boolean(),
+          format: Type.String(),
+          sources: Type.Array(
+            Type.Object({ source_id: Type.Integer(), distro: Nullable(Type.String()), security: Type.Boolean() }),
+          ),
+        }),
+      ),
+    },
+    { title: 'CatalogPage' },
+  ),
   problems: ['validation_error', 'index_empty'],
 })
 
@@ -202,14 +224,17 @@ export const postImportPackages = declare({
   ],
   limit: 'import',
   flags: { leaderOnly: true },
-  body: Type.Object({
-    source_id: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
-    package: Type.String({ minLength: 1 }),
-    version: Type.String({ minLength: 1 }),
-    arch: Type.String({ minLength: 1 }),
-    distribution: Type.String({ minLength: 1 }),
-    with_dependencies: Type.Optional(Type.Boolean()),
-  }),
+  body: Type.Object(
+    {
+      source_id: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
+      package: Type.String({ minLength: 1 }),
+      version: Type.String({ minLength: 1 }),
+      arch: Type.String({ minLength: 1 }),
+      distribution: Type.String({ minLength: 1 }),
+      with_dependencies: Type.Optional(Type.Boolean()),
+    },
+    { title: 'ImportPackageBody' },
+  ),
   success: 201,
   also: { 200: 'These bytes were rejected before' },
   answer: Type.Intersect([

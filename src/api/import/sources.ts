@@ -15,6 +15,7 @@ import {
   deleteImportSourcesId,
   getImportSearch,
   getImportSources,
+  getImportSourcesId,
   patchImportSourcesId,
   postImportPackages,
   postImportSources,
@@ -46,6 +47,7 @@ export function importRoutes(deps: ImportRouteDeps): Route[] {
       const all = await sources.all()
       return { sources: all.map(view), total: all.length }
     }),
+    handle(getImportSourcesId, async ({ params }) => view(await sources.find(params.id))),
     handle(postImportSources, async ({ body, caller, origin }) => view(await sources.create(body, caller, origin))),
     handle(patchImportSourcesId, async ({ params, body, caller, origin }) =>
       view(await sources.change(params.id, body, caller, origin)),

@@ -2,18 +2,21 @@
 import Type from 'typebox'
 import { REPO_FORMAT_WORDS } from '../../config/repo-format.ts'
 import { CancelledJob, FromIndex, JobId, JobSchema } from './job-schemas.ts'
-import { Nullable, pageOf, pageQuery } from '../http/schemas.ts'
+import { Nullable, pageOf, pageQuery, TimeSchema } from '../http/schemas.ts'
 import { declare } from '../http/route.ts'
 
 const TARGETS = ['all', ...REPO_FORMAT_WORDS.all]
 
-const Started = Type.Object({
-  job_id: Type.Integer(),
-  label: Type.String(),
-  status: Type.String(),
-  total: Type.Integer(),
-  already_running: Type.Boolean(),
-})
+const Started = Type.Object(
+  {
+    job_id: Type.Integer(),
+    label: Type.String(),
+    status: Type.String(),
+    total: Type.Integer(),
+    already_running: Type.Boolean(),
+  },
+  { title: 'StartedJob' },
+)
 const start = {
   method: 'POST' as const,
   tag: 'import',
@@ -132,23 +135,26 @@ export const getImportSyncStatus = declare({
   tag: 'import',
   summary: 'The state of the catalog of each source',
   access: 'uploader+',
-  answer: Type.Object({
-    sources: Type.Array(
-      Type.Object({
-        source_id: Type.Integer(),
-        label: Type.String(),
-        last_sync: Nullable(Type.String()),
-        pkg_count: Type.Integer(),
-        left_out: Type.Integer(),
-        status: Type.String(),
-        error: Nullable(Type.String()),
-        security: Type.Boolean(),
-        enabled: Type.Boolean(),
-        format: Type.String(),
-      }),
-    ),
-    total: Type.Integer(),
-  }),
+  answer: Type.Object(
+    {
+      sources: Type.Array(
+        Type.Object({
+          source_id: Type.Integer(),
+          label: Type.String(),
+          last_sync: Nullable(TimeSchema),
+          pkg_count: Type.Integer(),
+          left_out: Type.Integer(),
+          status: Type.String(),
+          error: Nullable(Type.String()),
+          security: Type.Boolean(),
+          enabled: Type.Boolean(),
+          format: Type.String(),
+        }),
+      ),
+      total: Type.Integer(),
+    },
+    { title: 'SyncStatus' },
+  ),
   problems: [],
 })
 
@@ -160,16 +166,19 @@ export const getImportStats = declare({
   tag: 'import',
   summary: 'How many sources there are, and how many packages they offer',
   access: 'uploader+',
-  answer: Type.Object({
-    sources: Type.Integer(),
-    enabled: Type.Integer(),
-    synced: Type.Integer(),
-    failing: Type.Integer(),
-    packages: Type.Integer(),
-    security_updates: Type.Integer(),
-    last_sync: Nullable(Type.String()),
-    formats: Type.Record(Type.String(), Counts),
-  }),
+  answer: Type.Object(
+    {
+      sources: Type.Integer(),
+      enabled: Type.Integer(),
+      synced: Type.Integer(),
+      failing: Type.Integer(),
+      packages: Type.Integer(),
+      security_updates: Type.Integer(),
+      last_sync: Nullable(TimeSchema),
+      formats: Type.Record(Type.String(), Counts),
+    },
+    { title: 'ImportStats' },
+  ),
   problems: [],
 })
 
@@ -179,13 +188,16 @@ export const getImportSyncSchedule = declare({
   tag: 'import',
   summary: 'When security sources are read',
   access: 'uploader+',
-  answer: Type.Object({
-    schedule: Type.String(),
-    cron: Type.String(),
-    timezone: Type.String(),
-    enabled: Type.Boolean(),
-    security_sources: Type.Array(Type.Object({ source_id: Type.Integer(), label: Type.String() })),
-  }),
+  answer: Type.Object(
+    {
+      schedule: Type.String(),
+      cron: Type.String(),
+      timezone: Type.String(),
+      enabled: Type.Boolean(),
+      security_sources: Type.Array(Type.Object({ source_id: Type.Integer(), label: Type.String() })),
+    },
+    { title: 'SyncSchedule' },
+  ),
   problems: [],
 })
 
@@ -205,7 +217,7 @@ export const getImportSecurityUpdates = declare({
       findings: Type.Integer({ description: 'known vulnerabilities of the published version' }),
       newer_version: Type.String(),
       source: Type.Object({ id: Type.Integer(), name: Type.String() }),
-      found_at: Type.String(),
+      found_at: TimeSchema,
     }),
   ),
   problems: ['validation_error'],

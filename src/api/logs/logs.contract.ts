@@ -21,21 +21,24 @@ export const getLogs = declare({
     since: Type.Optional(Type.String({ maxLength: 40, description: 'ISO 8601' })),
     limit: Type.Integer({ minimum: 1, maximum: 1000, default: 200 }),
   }),
-  answer: Type.Object({
-    items: Type.Array(
-      Type.Object({
-        timestamp: TimeSchema,
-        level: Type.Enum([...LOG_LEVELS]),
-        name: Nullable(Type.String()),
-        message: Type.String(),
-        request_id: Nullable(Type.String()),
-        data: Nullable(Type.Record(Type.String(), Type.Unknown())),
-      }),
-    ),
-    total: Type.Integer({ description: 'entries in this answer' }),
-    limit: Type.Integer(),
-    complete: Type.Boolean({ description: 'false when there are, or may be, older entries' }),
-  }),
+  answer: Type.Object(
+    {
+      items: Type.Array(
+        Type.Object({
+          timestamp: TimeSchema,
+          level: Type.Enum([...LOG_LEVELS]),
+          name: Nullable(Type.String()),
+          message: Type.String(),
+          request_id: Nullable(Type.String()),
+          data: Nullable(Type.Record(Type.String(), Type.Unknown())),
+        }),
+      ),
+      total: Type.Integer({ description: 'entries in this answer' }),
+      limit: Type.Integer(),
+      complete: Type.Boolean({ description: 'false when there are, or may be, older entries' }),
+    },
+    { title: 'LogPage' },
+  ),
   problems: ['validation_error'],
 })
 

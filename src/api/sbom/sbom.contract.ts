@@ -30,11 +30,14 @@ export const getSbomPreview = declare({
   path: '/sbom/preview',
   summary: 'The document for the first packages of an export, and the counts',
   query: Type.Object({ ...Format, ...InDistribution }),
-  answer: Type.Object({
-    total_packages: Type.Integer(),
-    format: Type.String(),
-    preview: Type.Object({}, { additionalProperties: true }),
-  }),
+  answer: Type.Object(
+    {
+      total_packages: Type.Integer(),
+      format: Type.String(),
+      preview: Type.Object({}, { additionalProperties: true }),
+    },
+    { title: 'SbomPreview' },
+  ),
   problems: ['unknown_distribution'],
 })
 

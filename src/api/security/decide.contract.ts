@@ -1,41 +1,36 @@
 // Declarations of actions on held packages: decide, rescan, quarantine; and the decisions about one version.
 import Type from 'typebox'
 import type { Target } from '../../domain/scopes.ts'
-import { PACKAGE_STATUSES } from '../../domain/status.ts'
 import { DryRun } from '../shared/breakage-schemas.ts'
 import { CoverageSchema, ReviewReasonSchema } from '../shared/evidence-schemas.ts'
-import { Nullable, StatusAnswer } from '../http/schemas.ts'
-import {
-  CountsSchema,
-  DECISION_FIELDS,
-  DecisionBodySchema,
-  DecisionSchema,
-  NameVersion,
-  Narrowed,
-  SeenDigest,
-  SlaSchema,
-} from './schemas.ts'
+import { DecisionActionSchema, PackageStatusSchema } from '../shared/words.ts'
+import { Nullable, TimeSchema } from '../http/schemas.ts'
+import { CountsSchema, DecisionAnswer, DecisionSchema, SlaSchema } from '../shared/decision-schemas.ts'
+import { DECISION_FIELDS, DecisionBodySchema, NameVersion, Narrowed, SeenDigest } from './schemas.ts'
 import { RecordSchema } from '../shared/records.ts'
 import { declare } from '../http/route.ts'
 
 export const MAX_NOTE = 2000
 
 /** One record that was scanned again. */
-const Rescanned = {
-  distribution: Type.String(),
-  arch: Type.String(),
-  cve_scan: Type.String(),
-  cve_count: Type.Integer(),
-  cve_counts: CountsSchema,
-  previous_status: Type.String(),
-  new_status: Type.String(),
-  new_cve_ids: Type.Array(Type.String()),
-  dropped_cve_ids: Type.Array(Type.String()),
-  reasons: Type.Array(ReviewReasonSchema),
-  scanned_at: Type.String(),
-  db_version: Nullable(Type.String()),
-  coverage: Nullable(CoverageSchema),
-}
+const Rescanned = Type.Object(
+  {
+    distribution: Type.String(),
+    arch: Type.String(),
+    cve_scan: Type.String(),
+    cve_count: Type.Integer(),
+    cve_counts: CountsSchema,
+    previous_status: PackageStatusSchema,
+    new_status: PackageStatusSchema,
+    new_cve_ids: Type.Array(Type.String()),
+    dropped_cve_ids: Type.Array(Type.String()),
+    reasons: Type.Array(ReviewReasonSchema),
+    scanned_at: TimeSchema,
+    db_version: Nullable(Type.String()),
+    coverage: Nullable(CoverageSchema),
+  },
+  { title: 'RescannedRecord' },
+)
 
 /** A decision can name its distribution in the query or in the body. */
 function targetsOf(input: { params: { name: string }; query: { distribution?: string }; body?: unknown }): Target[] {
@@ -57,16 +52,19 @@ export const postSecurityPackagesNameVersionDecide = declare({
   params: NameVersion,
   query: Narrowed,
   body: DecisionBodySchema,
-  answer: Type.Object({
-    status: Type.Literal('ok'),
-    package: Type.String(),
-    version: Type.String(),
-    decision: DecisionSchema,
-    decisions: Type.Array(DecisionSchema),
-    action: Type.String(),
-    new_status: Type.String(),
-    message: Type.String(),
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Literal('ok'),
+      package: Type.String(),
+      version: Type.String(),
+      decision: DecisionSchema,
+      decisions: Type.Array(DecisionSchema),
+      action: DecisionActionSchema,
+      new_status: PackageStatusSchema,
+      message: Type.String(),
+    },
+    { title: 'DecideAnswer' },
+  ),
   problems: [
     'not_found',
     'not_under_review',
@@ -97,57 +95,63 @@ export const postSecurityDecisionsBulk = declare({
   action: 'review',
   targets: ({ body }) =>
     body.items.map((item) => ({ name: item.package, distribution: item.distribution ?? undefined })),
-  body: Type.Object({
-    items: Type.Array(
-      Type.Object({
-        package: Type.String({ minLength: 1 }),
-        version: Type.String({ minLength: 1 }),
-        distribution: Type.Optional(Nullable(Type.String())),
-        arch: Type.Optional(Nullable(Type.String())),
-        sha256: SeenDigest,
-      }),
-      { minItems: 1, maxItems: MOST_DECIDED },
-    ),
-    ...DECISION_FIELDS,
-    dry_run: DryRun,
-  }),
-  answer: Type.Object({
-    status: Type.Enum(['ok', 'partial', 'failed', 'dry_run']),
-    decided: Type.Integer({ description: 'items that are decided, or would be' }),
-    failed: Type.Integer(),
-    publishes: Type.Array(Type.String(), { description: 'distributions whose clients see a change' }),
-    items: Type.Array(
-      Type.Object({
-        package: Type.String(),
-        version: Type.String(),
-        result: Type.Enum(['decided', 'failed']),
-        records: Type.Array(
-          Type.Object({
-            distribution: Type.String(),
-            arch: Type.String(),
-            status: Type.Enum([...PACKAGE_STATUSES], { description: 'afterwards' }),
-            effect: Type.Enum(['offers', 'withdraws', 'none'], { description: 'for clients' }),
-          }),
-        ),
-        decisions: Type.Array(DecisionSchema),
-        code: Nullable(Type.String({ description: 'why it failed, as the status of one decision' })),
-        detail: Nullable(Type.String()),
-        candidates: Type.Optional(
-          Type.Array(
+  body: Type.Object(
+    {
+      items: Type.Array(
+        Type.Object({
+          package: Type.String({ minLength: 1 }),
+          version: Type.String({ minLength: 1 }),
+          distribution: Type.Optional(Nullable(Type.String())),
+          arch: Type.Optional(Nullable(Type.String())),
+          sha256: SeenDigest,
+        }),
+        { minItems: 1, maxItems: MOST_DECIDED },
+      ),
+      ...DECISION_FIELDS,
+      dry_run: DryRun,
+    },
+    { title: 'BulkDecisionBody' },
+  ),
+  answer: Type.Object(
+    {
+      status: Type.Enum(['ok', 'partial', 'failed', 'dry_run']),
+      decided: Type.Integer({ description: 'items that are decided, or would be' }),
+      failed: Type.Integer(),
+      publishes: Type.Array(Type.String(), { description: 'distributions whose clients see a change' }),
+      items: Type.Array(
+        Type.Object({
+          package: Type.String(),
+          version: Type.String(),
+          result: Type.Enum(['decided', 'failed']),
+          records: Type.Array(
             Type.Object({
               distribution: Type.String(),
               arch: Type.String(),
-              sha256: Type.String(),
-              held_reason: Nullable(Type.String()),
-              cve_ids: Type.Array(Type.String()),
+              status: PackageStatusSchema,
+              effect: Type.Enum(['offers', 'withdraws', 'none'], { description: 'for clients' }),
             }),
-            { description: 'of an ambiguous one: what to name' },
           ),
-        ),
-      }),
-      { description: 'in the order of the request' },
-    ),
-  }),
+          decisions: Type.Array(DecisionSchema),
+          code: Nullable(Type.String({ description: 'why it failed, as the status of one decision' })),
+          detail: Nullable(Type.String()),
+          candidates: Type.Optional(
+            Type.Array(
+              Type.Object({
+                distribution: Type.String(),
+                arch: Type.String(),
+                sha256: Type.String(),
+                held_reason: Nullable(Type.String()),
+                cve_ids: Type.Array(Type.String()),
+              }),
+              { description: 'of an ambiguous one: what to name' },
+            ),
+          ),
+        }),
+        { description: 'in the order of the request' },
+      ),
+    },
+    { title: 'BulkDecisions' },
+  ),
   problems: ['validation_error'],
 })
 
@@ -161,13 +165,18 @@ export const postSecurityPackagesNameVersionRescan = declare({
   targets: targetsOf,
   params: NameVersion,
   query: Narrowed,
-  answer: Type.Object({
-    status: Type.Literal('ok'),
-    package: Type.String(),
-    version: Type.String(),
-    ...Rescanned,
-    records: Type.Array(Type.Object(Rescanned)),
-  }),
+  answer: Type.Intersect(
+    [
+      Type.Object({
+        status: Type.Literal('ok'),
+        package: Type.String(),
+        version: Type.String(),
+        records: Type.Array(Rescanned),
+      }),
+      Rescanned,
+    ],
+    { title: 'Rescan' },
+  ),
   problems: [
     'validation_error',
     'not_found',
@@ -188,13 +197,16 @@ export const postSecurityPackagesNameVersionQuarantine = declare({
   targets: targetsOf,
   params: NameVersion,
   query: Narrowed,
-  answer: Type.Object({
-    status: Type.Literal('quarantined'),
-    package: Type.String(),
-    version: Type.String(),
-    distributions: Type.Array(Type.String()),
-    message: Type.String(),
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Literal('quarantined'),
+      package: Type.String(),
+      version: Type.String(),
+      distributions: Type.Array(Type.String()),
+      message: Type.String(),
+    },
+    { title: 'Quarantined' },
+  ),
   problems: [
     'validation_error',
     'not_found',
@@ -213,12 +225,15 @@ export const getSecurityPackagesNameVersionDecision = declare({
   access: 'auditor+',
   params: NameVersion,
   query: Narrowed,
-  answer: Type.Object({
-    manifest: RecordSchema,
-    decision: Nullable(DecisionSchema),
-    sla: SlaSchema,
-    status: Type.String(),
-  }),
+  answer: Type.Object(
+    {
+      manifest: RecordSchema,
+      decision: Nullable(DecisionSchema),
+      sla: SlaSchema,
+      status: PackageStatusSchema,
+    },
+    { title: 'RecordDecision' },
+  ),
   problems: ['not_found'],
 })
 
@@ -234,6 +249,6 @@ export const postSecurityPackagesNameVersionDecisionResolve = declare({
   params: NameVersion,
   query: Narrowed,
   body: Type.Object({ note: Type.String({ minLength: 1, maxLength: MAX_NOTE }) }),
-  answer: Type.Intersect([StatusAnswer, Type.Object({ decision: DecisionSchema })]),
+  answer: DecisionAnswer,
   problems: ['not_found'],
 })

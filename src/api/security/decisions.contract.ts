@@ -1,31 +1,36 @@
 // Declarations of /security/decisions: list, change and assign decisions; the check of deadlines; the report.
 import Type from 'typebox'
-import { DECISION_ACTIONS } from '../../domain/status.ts'
-import { Nullable, pageQuery, StatusAnswer } from '../http/schemas.ts'
-import { CountsSchema, DecisionBodySchema, DecisionId, DecisionSchema, SecurityItem, SlaSchema } from './schemas.ts'
-import { SettingsSchema } from '../../domain/settings.ts'
+import { DecisionActionSchema } from '../shared/words.ts'
+import { Nullable, pageQuery, TimeSchema } from '../http/schemas.ts'
+import { CountsSchema, DecisionAnswer, DecisionSchema, SlaSchema } from '../shared/decision-schemas.ts'
+import { DecisionBodySchema, DecisionId, SecurityItem } from './schemas.ts'
+import { SECTIONS } from '../settings/settings.contract.ts'
 import { declare } from '../http/route.ts'
 
-export const Listed = Type.Object({
-  decisions: Type.Array(DecisionSchema),
-  count: Type.Integer(),
-  total: Type.Integer(),
-  page: Type.Integer(),
-  per_page: Type.Integer(),
-  pages: Type.Integer(),
-})
+export const Listed = Type.Object(
+  {
+    decisions: Type.Array(DecisionSchema),
+    count: Type.Integer(),
+    total: Type.Integer(),
+    page: Type.Integer(),
+    per_page: Type.Integer(),
+    pages: Type.Integer(),
+  },
+  { title: 'DecisionPage' },
+)
 
-export const Decided = Type.Intersect([StatusAnswer, Type.Object({ decision: DecisionSchema })])
-
-export const SlaItem = Type.Object({
-  kind: Type.String(),
-  package: Type.String(),
-  version: Type.String(),
-  distribution: Type.String(),
-  arch: Type.String(),
-  decision_id: Nullable(Type.Integer()),
-  sla: SlaSchema,
-})
+export const SlaItem = Type.Object(
+  {
+    kind: Type.String(),
+    package: Type.String(),
+    version: Type.String(),
+    distribution: Type.String(),
+    arch: Type.String(),
+    decision_id: Nullable(Type.Integer()),
+    sla: SlaSchema,
+  },
+  { title: 'SlaItem' },
+)
 
 export const getSecurityDecisions = declare({
   method: 'GET',
@@ -38,7 +43,7 @@ export const getSecurityDecisions = declare({
     package: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
     distribution: Type.Optional(Type.String()),
-    action: Type.Optional(Type.Enum([...DECISION_ACTIONS])),
+    action: Type.Optional(DecisionActionSchema),
     active: Type.Optional(Type.Boolean()),
     assigned_to: Type.Optional(Type.String()),
   }),
@@ -68,6 +73,17 @@ export const getSecurityDecisionsUnassigned = declare({
   problems: ['validation_error'],
 })
 
+export const getSecurityDecisionsId = declare({
+  method: 'GET',
+  path: '/security/decisions/{id}',
+  tag: 'security',
+  summary: 'A decision, in force or not',
+  access: 'auditor+',
+  params: DecisionId,
+  answer: DecisionSchema,
+  problems: ['not_found'],
+})
+
 export const putSecurityDecisionsId = declare({
   method: 'PUT',
   path: '/security/decisions/{id}',
@@ -78,7 +94,7 @@ export const putSecurityDecisionsId = declare({
   action: 'review',
   params: DecisionId,
   body: DecisionBodySchema,
-  answer: Decided,
+  answer: DecisionAnswer,
   problems: ['not_found', 'not_under_review', 'self_approval'],
 })
 
@@ -90,7 +106,7 @@ export const deleteSecurityDecisionsId = declare({
   access: 'maintainer+',
   action: 'review',
   params: DecisionId,
-  answer: Decided,
+  answer: DecisionAnswer,
   problems: ['validation_error', 'not_found', 'not_under_review'],
 })
 
@@ -104,7 +120,7 @@ export const patchSecurityDecisionsIdAssign = declare({
   action: 'review',
   params: DecisionId,
   body: Type.Object({ assigned_to: Nullable(Type.String({ minLength: 1, maxLength: 64 })) }),
-  answer: Decided,
+  answer: DecisionAnswer,
   problems: ['not_found'],
 })
 
@@ -114,13 +130,16 @@ export const postSecurityCheckSla = declare({
   tag: 'security',
   summary: 'End expired exceptions and record overdue reviews immediately',
   access: 'admin',
-  answer: Type.Object({
-    expired: Type.Integer(),
-    expiring_soon: Type.Integer(),
-    notified: Type.Integer(),
-    expired_list: Type.Array(SlaItem),
-    expiring_list: Type.Array(SlaItem),
-  }),
+  answer: Type.Object(
+    {
+      expired: Type.Integer(),
+      expiring_soon: Type.Integer(),
+      notified: Type.Integer(),
+      expired_list: Type.Array(SlaItem),
+      expiring_list: Type.Array(SlaItem),
+    },
+    { title: 'SlaCheck' },
+  ),
   problems: [],
 })
 
@@ -133,19 +152,22 @@ export const getSecurityReport = declare({
   query: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'most entries of each list' }),
   }),
-  answer: Type.Object({
-    generated_at: Type.String(),
-    generated_by: Type.String(),
-    cve_policy: SettingsSchema.properties.cve_policy,
-    summary: CountsSchema,
-    packages_with_cve: Type.Array(SecurityItem),
-    decisions: Type.Array(DecisionSchema),
-    pending_review: Type.Array(SecurityItem),
-    totals: Type.Object({
-      packages_with_cve: Type.Integer(),
-      decisions: Type.Integer(),
-      pending_review: Type.Integer(),
-    }),
-  }),
+  answer: Type.Object(
+    {
+      generated_at: TimeSchema,
+      generated_by: Type.String(),
+      cve_policy: SECTIONS.cve_policy,
+      summary: CountsSchema,
+      packages_with_cve: Type.Array(SecurityItem),
+      decisions: Type.Array(DecisionSchema),
+      pending_review: Type.Array(SecurityItem),
+      totals: Type.Object({
+        packages_with_cve: Type.Integer(),
+        decisions: Type.Integer(),
+        pending_review: Type.Integer(),
+      }),
+    },
+    { title: 'SecurityReport' },
+  ),
   problems: ['validation_error'],
 })

@@ -1,7 +1,7 @@
 // /security/decisions: list, change and assign decisions; the check of deadlines; the report.
 import type { Settings } from '../../domain/settings.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
-import { decisionOf } from '../../review/decisions.ts'
+import { decisionOf, findDecision } from '../../review/decisions.ts'
 import type { Review } from '../../review/review.ts'
 import { decisionPage, type DecisionFilter } from '../../packages/records/decision-query.ts'
 import type { Db } from '../../store/db.ts'
@@ -12,6 +12,7 @@ import { actorOf, optionalBody, textOf } from './schemas.ts'
 import { securityItems } from './views.ts'
 import {
   getSecurityDecisions,
+  getSecurityDecisionsId,
   getSecurityDecisionsMine,
   getSecurityDecisionsUnassigned,
   putSecurityDecisionsId,
@@ -44,6 +45,9 @@ export function securityDecisionRoutes(deps: { db: Db; clock: Clock; review: Rev
     ),
     handle(getSecurityDecisionsMine, ({ query, caller }) => list({ assignedTo: caller.name }, query)),
     handle(getSecurityDecisionsUnassigned, ({ query }) => list({ unassigned: true }, query)),
+    handle(getSecurityDecisionsId, async ({ params }) =>
+      decisionOf(await findDecision(db, params.id), deps.clock.now()),
+    ),
     handle(putSecurityDecisionsId, async (call) => {
       const decision = await review.replaceDecision(call.params.id, call.body, actorOf(call))
       return { status: 'ok', decision: decisionOf(decision, deps.clock.now()) }

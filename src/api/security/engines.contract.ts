@@ -4,28 +4,34 @@ import { declare } from '../http/route.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 
 const Text = Nullable(Type.String())
-const Status = Type.Object({
-  available: Type.Boolean(),
-  engine: Text,
-  version: Text,
-  db_version: Text,
-  db_date: Text,
-  db_updated_at: Text,
-  db_files: Type.Array(Type.String()),
-  daemon_running: Type.Boolean(),
-  cooldown_until: Text,
-  feeds: Type.Optional(
-    Type.Array(Type.Object({ name: Type.String(), read_at: Nullable(TimeSchema), error: Text }), {
-      description: 'what its data are read from, and when each was last read or confirmed to be unchanged',
-    }),
-  ),
-})
-const Updated = Type.Object({
-  status: Type.Enum(['updated', 'up_to_date', 'failed', 'cooldown']),
-  db_version: Text,
-  db_date: Text,
-  message: Type.String(),
-})
+const Status = Type.Object(
+  {
+    available: Type.Boolean(),
+    engine: Text,
+    version: Text,
+    db_version: Text,
+    db_date: Text,
+    db_updated_at: Text,
+    db_files: Type.Array(Type.String()),
+    daemon_running: Type.Boolean(),
+    cooldown_until: Text,
+    feeds: Type.Optional(
+      Type.Array(Type.Object({ name: Type.String(), read_at: Nullable(TimeSchema), error: Text }), {
+        description: 'what its data are read from, and when each was last read or confirmed to be unchanged',
+      }),
+    ),
+  },
+  { title: 'EngineStatus' },
+)
+const Updated = Type.Object(
+  {
+    status: Type.Enum(['updated', 'up_to_date', 'failed', 'cooldown']),
+    db_version: Text,
+    db_date: Text,
+    message: Type.String(),
+  },
+  { title: 'EngineUpdate' },
+)
 
 /** @param flags.leaderOnly the data are in the database, and one replica updates them; otherwise each machine has its own */
 function engine(
@@ -54,6 +60,7 @@ function engine(
       summary: `Update the data of the ${what}; answers a stream with Accept: text/event-stream`,
       access: 'admin',
       answer: Updated,
+      media: ['text/event-stream'],
       problems: ['already_running', 'scanner_unavailable', 'task_cancelled'],
     }),
   }

@@ -1,12 +1,13 @@
 // Declarations of the lists of /security: packages with findings, vulnerabilities, posture, review queue.
 import Type from 'typebox'
-import { FIX_STATES, SEVERITIES } from '../../domain/finding.ts'
-import { PACKAGE_STATUSES } from '../../domain/status.ts'
+import { FIX_STATES } from '../../domain/finding.ts'
 import { QUEUE_SORTS } from '../../packages/records/queue-query.ts'
 import { FindingSchema, PackageFindingSchema } from '../shared/evidence-schemas.ts'
 import { RadiusSchema } from '../shared/download-schemas.ts'
+import { FixStateSchema, PackageStatusSchema, SeveritySchema } from '../shared/words.ts'
 import { Nullable, pageOf, pageQuery } from '../http/schemas.ts'
-import { CountsSchema, NameVersion, Narrowed, SecurityItem } from './schemas.ts'
+import { CountsSchema } from '../shared/decision-schemas.ts'
+import { NameVersion, Narrowed, SecurityItem } from './schemas.ts'
 import { declare } from '../http/route.ts'
 
 export const Summary = Type.Object({ summary: CountsSchema })
@@ -33,15 +34,18 @@ export const getSecurityPackages = declare({
 })
 
 /** A package of a page of findings. */
-const Affected = Type.Object({
-  name: Type.String(),
-  version: Type.String(),
-  arch: Type.String(),
-  distribution: Type.String(),
-  status: Type.String(),
-  served: Type.Boolean(),
-  cve_ids: Type.Array(Type.String()),
-})
+const Affected = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    arch: Type.String(),
+    distribution: Type.String(),
+    status: Type.String(),
+    served: Type.Boolean(),
+    cve_ids: Type.Array(Type.String()),
+  },
+  { title: 'AffectedPackage' },
+)
 
 const SearchText = Type.Optional(
   Type.String({
@@ -53,32 +57,35 @@ const SearchText = Type.Optional(
 )
 
 /** One advisory among all packages. */
-const AdvisorySchema = Type.Object({
-  id: Type.String(),
-  aliases: Type.Array(Type.String(), { description: 'other ids of it, as far as its worst finding names them' }),
-  severity: Type.Enum([...SEVERITIES], { description: 'the worst' }),
-  cvss: Nullable(Type.Number()),
-  description: Nullable(Type.String()),
-  urls: Type.Array(Type.String()),
-  epss: Nullable(Type.Number()),
-  in_kev: Type.Boolean(),
-  packages_total: Type.Integer({ description: 'at most 1000' }),
-  served_total: Type.Integer(),
-  packages: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      version: Type.String(),
-      arch: Type.String(),
-      distribution: Type.String(),
-      status: Type.Enum([...PACKAGE_STATUSES]),
-      served: Type.Boolean(),
-      severity: Type.Enum([...SEVERITIES]),
-      fix_state: Type.Enum([...FIX_STATES]),
-      fix_versions: Type.Array(Type.String()),
-    }),
-    { description: 'the first 20, those that clients are offered first' },
-  ),
-})
+const AdvisorySchema = Type.Object(
+  {
+    id: Type.String(),
+    aliases: Type.Array(Type.String(), { description: 'other ids of it, as far as its worst finding names them' }),
+    severity: SeveritySchema,
+    cvss: Nullable(Type.Number()),
+    description: Nullable(Type.String()),
+    urls: Type.Array(Type.String()),
+    epss: Nullable(Type.Number()),
+    in_kev: Type.Boolean(),
+    packages_total: Type.Integer({ description: 'at most 1000' }),
+    served_total: Type.Integer(),
+    packages: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        version: Type.String(),
+        arch: Type.String(),
+        distribution: Type.String(),
+        status: PackageStatusSchema,
+        served: Type.Boolean(),
+        severity: SeveritySchema,
+        fix_state: FixStateSchema,
+        fix_versions: Type.Array(Type.String()),
+      }),
+      { description: 'the first 20, those that clients are offered first' },
+    ),
+  },
+  { title: 'Advisory' },
+)
 
 export const getSecurityVulnerabilities = declare({
   method: 'GET',
@@ -96,17 +103,20 @@ export const getSecurityVulnerabilities = declare({
     epss_min: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'this EPSS score or more' })),
     group: Type.Optional(Type.Enum(['cve'], { description: 'one item for each advisory, in `advisories`' })),
   }),
-  answer: Type.Intersect([
-    pageOf(PackageFindingSchema),
-    Summary,
-    Type.Object({
-      total_capped: Type.Boolean({ description: 'there are more than `total`' }),
-      packages_scanned: Type.Integer(),
-      packages: Type.Array(Affected),
-      vulnerabilities: Type.Object({ items: Type.Array(PackageFindingSchema), total: Type.Integer() }),
-      advisories: Type.Optional(Type.Array(AdvisorySchema)),
-    }),
-  ]),
+  answer: Type.Intersect(
+    [
+      pageOf(PackageFindingSchema),
+      Summary,
+      Type.Object({
+        total_capped: Type.Boolean({ description: 'there are more than `total`' }),
+        packages_scanned: Type.Integer(),
+        packages: Type.Array(Affected),
+        vulnerabilities: Type.Object({ items: Type.Array(PackageFindingSchema), total: Type.Integer() }),
+        advisories: Type.Optional(Type.Array(AdvisorySchema)),
+      }),
+    ],
+    { title: 'VulnerabilityPage' },
+  ),
   problems: ['validation_error'],
 })
 
@@ -117,17 +127,20 @@ export const getSecurityPackagesPosture = declare({
   summary: 'Every package with its findings, the worst first',
   access: 'auditor+',
   query: Type.Object(pageQuery()),
-  answer: Type.Object({
-    summary: CountsSchema,
-    total_packages: Type.Integer(),
-    scanned_packages: Type.Integer(),
-    unscanned_packages: Type.Integer(),
-    packages: Type.Array(SecurityItem),
-    total: Type.Integer(),
-    page: Type.Integer(),
-    per_page: Type.Integer(),
-    pages: Type.Integer(),
-  }),
+  answer: Type.Object(
+    {
+      summary: CountsSchema,
+      total_packages: Type.Integer(),
+      scanned_packages: Type.Integer(),
+      unscanned_packages: Type.Integer(),
+      packages: Type.Array(SecurityItem),
+      total: Type.Integer(),
+      page: Type.Integer(),
+      per_page: Type.Integer(),
+      pages: Type.Integer(),
+    },
+    { title: 'Posture' },
+  ),
   problems: ['validation_error'],
 })
 
@@ -154,14 +167,17 @@ export const getSecurityReviewQueue = declare({
         'first the earliest deadline, the worst finding, known exploited ones, the highest EPSS score, or the longest wait',
     }),
   }),
-  answer: Type.Intersect([
-    pageOf(QueueItem),
-    Type.Object({
-      blocked_count: Type.Integer(),
-      review_count: Type.Integer(),
-      packages: Type.Array(QueueItem),
-    }),
-  ]),
+  answer: Type.Intersect(
+    [
+      pageOf(QueueItem),
+      Type.Object({
+        blocked_count: Type.Integer(),
+        review_count: Type.Integer(),
+        packages: Type.Array(QueueItem),
+      }),
+    ],
+    { title: 'ReviewQueue' },
+  ),
   problems: ['validation_error'],
 })
 
@@ -173,23 +189,26 @@ export const getSecurityPackagesNameVersionCve = declare({
   access: 'reader+',
   params: NameVersion,
   query: Narrowed,
-  answer: Type.Object({
-    package: Type.String(),
-    version: Type.String(),
-    arch: Type.String(),
-    distribution: Type.String(),
-    cve_counts: CountsSchema,
-    total: Type.Integer(),
-    cve_results: Type.Array(FindingSchema),
-    has_structured_data: Type.Boolean(),
-    records: Type.Array(
-      Type.Object({
-        distribution: Type.String(),
-        arch: Type.String(),
-        status: Type.String(),
-        total: Type.Integer(),
-      }),
-    ),
-  }),
+  answer: Type.Object(
+    {
+      package: Type.String(),
+      version: Type.String(),
+      arch: Type.String(),
+      distribution: Type.String(),
+      cve_counts: CountsSchema,
+      total: Type.Integer(),
+      cve_results: Type.Array(FindingSchema),
+      has_structured_data: Type.Boolean(),
+      records: Type.Array(
+        Type.Object({
+          distribution: Type.String(),
+          arch: Type.String(),
+          status: Type.String(),
+          total: Type.Integer(),
+        }),
+      ),
+    },
+    { title: 'VersionFindings' },
+  ),
   problems: ['not_found'],
 })

@@ -1,9 +1,8 @@
 // Declarations of GET and PATCH /security/policy, the settings section `cve_policy`.
-import { SettingsSchema } from '../../domain/settings.ts'
-import { PartialDocument } from '../settings/settings.contract.ts'
+import { PartialDocument, SECTIONS } from '../settings/settings.contract.ts'
 import { declare } from '../http/route.ts'
 
-export const PolicySchema = SettingsSchema.properties.cve_policy
+export const PolicySchema = SECTIONS.cve_policy
 
 export const getSecurityPolicy = declare({
   method: 'GET',

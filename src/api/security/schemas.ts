@@ -5,81 +5,60 @@ import type { Origin } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { SEVERITIES, type Severity } from '../../domain/finding.ts'
 import { invalidField } from '../../domain/problem.ts'
-import { DECISION_ACTIONS } from '../../domain/status.ts'
 import type { Actor } from '../../review/deps.ts'
+import { CountsSchema, DecisionSchema, SlaSchema } from '../shared/decision-schemas.ts'
+import { FindingSchema, ReviewReasonSchema } from '../shared/evidence-schemas.ts'
 import { HeadSchema } from '../shared/records.ts'
-import { Nullable } from '../http/schemas.ts'
+import {
+  DecisionActionSchema,
+  FormatSchema,
+  HeldReasonSchema,
+  PolicyActionSchema,
+  SeveritySchema,
+} from '../shared/words.ts'
+import { Nullable, TimeSchema } from '../http/schemas.ts'
 
 export const NameVersion = Type.Object({ name: Type.String({ minLength: 1 }), version: Type.String({ minLength: 1 }) })
 export const Narrowed = Type.Object({ distribution: Type.Optional(Type.String()), arch: Type.Optional(Type.String()) })
-export const DecisionId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) })
-
-const count = Type.Integer()
-export const CountsSchema = Type.Object({
-  critical: count,
-  high: count,
-  medium: count,
-  low: count,
-  negligible: count,
-  unknown: count,
+export const DecisionId = Type.Object({
+  id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1, description: 'number of the decision' }),
 })
 
-export const SlaSchema = Type.Object({
-  has_sla: Type.Boolean(),
-  expires_at: Nullable(Type.String()),
-  remaining_days: Nullable(Type.Integer()),
-  days_remaining: Nullable(Type.Integer()),
-  expired: Type.Boolean(),
-  warning: Type.Boolean(),
-  status: Type.String(),
-})
-
-export const DecisionSchema = Type.Object({
-  id: Type.Integer(),
-  package: Type.String(),
-  version: Type.String(),
-  arch: Type.String(),
-  distribution: Type.String(),
-  sha256: Type.String(),
-  decision: Nullable(Type.String()),
-  action: Type.String(),
-  status: Type.String(),
-  previous_status: Type.String(),
-  justification: Type.String(),
-  decided_by: Type.String(),
-  decided_at: Type.String(),
-  expires_at: Nullable(Type.String()),
-  cve_ids: Type.Array(Type.String()),
-  active: Type.Boolean(),
-  assigned_to: Nullable(Type.String()),
-  resolved_at: Nullable(Type.String()),
-  sla: SlaSchema,
-})
-
-export const SecurityItem = Type.Intersect([
-  HeadSchema,
-  Type.Object({
-    sha256: Type.String(),
-    held_reason: Nullable(Type.String()),
-    origin: Nullable(Type.String()),
-    review_since: Nullable(Type.String()),
-    scanned: Type.Boolean(),
-    cve_counts: CountsSchema,
-    worst_severity: Nullable(Type.String()),
-    total_cve: Type.Integer(),
-    kev_count: Type.Integer(),
-    high_epss_count: Type.Integer(),
-    hash_verified: Type.Boolean(),
-    actions: Type.Array(Type.String()),
-    decision: Nullable(DecisionSchema),
-    sla: SlaSchema,
-  }),
-])
+export const SecurityItem = Type.Intersect(
+  [
+    HeadSchema,
+    Type.Object({
+      sha256: Type.String(),
+      format: FormatSchema,
+      held_reason: Nullable(HeldReasonSchema),
+      origin: Nullable(Type.String({ description: 'what requested the review' })),
+      reasons: Type.Array(ReviewReasonSchema),
+      review_since: Nullable(TimeSchema),
+      scanned: Type.Boolean(),
+      last_scan: Nullable(TimeSchema),
+      cve_counts: CountsSchema,
+      worst_severity: Nullable(SeveritySchema),
+      total_cve: Type.Integer(),
+      kev_count: Type.Integer(),
+      high_epss_count: Type.Integer(),
+      hash_verified: Type.Boolean(),
+      actions: Type.Array(PolicyActionSchema),
+      decision: Nullable(DecisionSchema),
+      sla: SlaSchema,
+      quarantined_at: Nullable(TimeSchema),
+      quarantined_by: Nullable(Type.String()),
+      cve_results: Type.Optional(
+        Type.Array(FindingSchema, { description: 'with `include_findings`: the first 100; `total_cve` counts all' }),
+      ),
+    }),
+  ],
+  { title: 'SecurityItem' },
+)
 
 /** The decision and its reasons, without the records it is about. */
 export const DECISION_FIELDS = {
   decision: Type.Optional(Type.Enum(['approve', 'reject'])),
-  action: Type.Optional(Type.Enum([...DECISION_ACTIONS])),
+  action: Type.Optional(DecisionActionSchema),
   justification: Type.String({ description: '1 to 2000 characters' }),
   expires_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
   cve_ids: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 }))),
@@ -96,12 +75,15 @@ export const SeenDigest = Type.Optional(
   ),
 )
 
-export const DecisionBodySchema = Type.Object({
-  ...DECISION_FIELDS,
-  sha256: SeenDigest,
-  distribution: Type.Optional(Nullable(Type.String())),
-  arch: Type.Optional(Nullable(Type.String())),
-})
+export const DecisionBodySchema = Type.Object(
+  {
+    ...DECISION_FIELDS,
+    sha256: SeenDigest,
+    distribution: Type.Optional(Nullable(Type.String())),
+    arch: Type.Optional(Nullable(Type.String())),
+  },
+  { title: 'DecisionBody' },
+)
 
 export function actorOf(call: { caller: Caller; origin: Origin }): Actor {
   return { name: call.caller.name, origin: call.origin }

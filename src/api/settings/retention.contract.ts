@@ -5,7 +5,7 @@ import { Nullable } from '../http/schemas.ts'
 
 const count = Type.Integer()
 /** The result of a failed step, in place of its counts. */
-const Failed = Type.Object({ error: Type.String() })
+const Failed = Type.Object({ error: Type.String() }, { title: 'FailedStep' })
 
 const RetentionResultSchema = Type.Object({
   audit: Type.Union([
@@ -53,12 +53,15 @@ export const postSettingsRunRetention = declare({
   body: Type.Object({
     dry_run: Type.Optional(Type.Boolean({ default: false, description: 'counts and lists only' })),
   }),
-  answer: Type.Object({
-    status: Type.Literal('ok'),
-    dry_run: Type.Boolean(),
-    result: RetentionResultSchema,
-    task_id: Type.Integer(),
-  }),
+  answer: Type.Object(
+    {
+      status: Type.Literal('ok'),
+      dry_run: Type.Boolean(),
+      result: RetentionResultSchema,
+      task_id: Type.Integer(),
+    },
+    { title: 'RetentionRun' },
+  ),
   problems: [
     'already_running',
     'storage_full',

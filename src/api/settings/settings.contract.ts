@@ -4,23 +4,42 @@ import { SettingsSchema } from '../../domain/settings.ts'
 import { declare } from '../http/route.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 
-const SettingsDocumentSchema = Type.Object({
-  ...SettingsSchema.properties,
-  _meta: Type.Object({
-    repo_format: Type.String(),
-    edition: Type.String(),
-    updated_at: Nullable(TimeSchema),
-    updated_by: Nullable(Type.String()),
-    revision: Type.Integer(),
-    inactive: Type.Array(Type.String()),
-  }),
-})
+/** The sections of the settings, each a named schema. */
+export const SECTIONS = Object.fromEntries(
+  Object.entries(SettingsSchema.properties).map(([name, schema]) => [
+    name,
+    // An answer may get further keys.
+    schema.type === 'object' ? { ...schema, title: sectionTitle(name), additionalProperties: undefined } : schema,
+  ]),
+) as unknown as typeof SettingsSchema.properties
 
-const TestResultSchema = Type.Object({
-  status: Type.Enum(['ok', 'error']),
-  http_status: Type.Optional(Type.Integer()),
-  message: Type.String(),
-})
+function sectionTitle(name: string): string {
+  return `${name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Settings`
+}
+
+const SettingsDocumentSchema = Type.Object(
+  {
+    ...SECTIONS,
+    _meta: Type.Object({
+      repo_format: Type.String(),
+      edition: Type.String(),
+      updated_at: Nullable(TimeSchema),
+      updated_by: Nullable(Type.String()),
+      revision: Type.Integer(),
+      inactive: Type.Array(Type.String()),
+    }),
+  },
+  { title: 'SettingsDocument' },
+)
+
+const TestResultSchema = Type.Object(
+  {
+    status: Type.Enum(['ok', 'error']),
+    http_status: Type.Optional(Type.Integer()),
+    message: Type.String(),
+  },
+  { title: 'TestResult' },
+)
 
 /** A partial document. The settings store checks each key, because a schema cannot express flat keys and `***`. */
 export const PartialDocument = Type.Object({}, { additionalProperties: true })
@@ -68,16 +87,18 @@ export const postSettingsTestLdap = declare({
   ...testing,
   path: '/settings/test-ldap',
   summary: 'Connect to the directory as a login does and return the result',
-  answer: Type.Object({
-    ...TestResultSchema.properties,
-    server_info: Type.Optional(
-      Type.Object({
-        tls: Type.Boolean(),
-        vendor: Nullable(Type.String()),
-        naming_contexts: Type.Array(Type.String()),
-      }),
-    ),
-  }),
+  answer: Type.Intersect([
+    TestResultSchema,
+    Type.Object({
+      server_info: Type.Optional(
+        Type.Object({
+          tls: Type.Boolean(),
+          vendor: Nullable(Type.String()),
+          naming_contexts: Type.Array(Type.String()),
+        }),
+      ),
+    }),
+  ]),
   problems: [],
 })
 
@@ -91,20 +112,26 @@ export const getSettingsNextSync = declare({
   problems: [],
 })
 
-const SigningKeySchema = Type.Object({
-  keys: Type.Array(
-    Type.Object({
-      type: Type.Enum(['pub', 'sub']),
-      algo: Type.String(),
-      key_id: Type.String(),
-      fingerprint: Type.String(),
-      created: TimeSchema,
-      expires: Nullable(TimeSchema),
-      uids: Type.Array(Type.String()),
-    }),
-  ),
-  public_key_armored: Type.String(),
-})
+const SigningKeySchema = Type.Object(
+  {
+    keys: Type.Array(
+      Type.Object(
+        {
+          type: Type.Enum(['pub', 'sub']),
+          algo: Type.String(),
+          key_id: Type.String(),
+          fingerprint: Type.String(),
+          created: TimeSchema,
+          expires: Nullable(TimeSchema),
+          uids: Type.Array(Type.String()),
+        },
+        { title: 'OpenPgpKey' },
+      ),
+    ),
+    public_key_armored: Type.String(),
+  },
+  { title: 'SigningKey' },
+)
 
 export const getSettingsGpg = declare({
   method: 'GET',
@@ -127,6 +154,6 @@ export const postSettingsGpgGenerate = declare({
   action: 'never',
   flags: { leaderOnly: true, optionalBody: true },
   body: Type.Object({ rotate: Type.Optional(Type.Boolean()) }),
-  answer: Type.Object({ ...SigningKeySchema.properties, failed: Type.Array(Type.String()) }),
+  answer: Type.Intersect([SigningKeySchema, Type.Object({ failed: Type.Array(Type.String()) })]),
   problems: ['signing_key_exists', 'already_running'],
 })

@@ -7,7 +7,7 @@ import { declare } from '../http/route.ts'
 
 export const tag = 'setup'
 
-export const CheckSchema = Type.Object({ ok: Type.Boolean(), detail: Type.String() })
+export const CheckSchema = Type.Object({ ok: Type.Boolean(), detail: Type.String() }, { title: 'PreflightCheck' })
 
 export const getSetupStatus = declare({
   method: 'GET',
@@ -15,13 +15,16 @@ export const getSetupStatus = declare({
   tag,
   summary: 'Whether an admin exists',
   access: 'public',
-  answer: Type.Object({
-    admin_exists: Type.Boolean(),
-    setup_done: Type.Boolean(),
-    needs_setup: Type.Boolean(),
-    setup_token_required: Type.Boolean(),
-    checked_at: TimeSchema,
-  }),
+  answer: Type.Object(
+    {
+      admin_exists: Type.Boolean(),
+      setup_done: Type.Boolean(),
+      needs_setup: Type.Boolean(),
+      setup_token_required: Type.Boolean(),
+      checked_at: TimeSchema,
+    },
+    { title: 'SetupStatus' },
+  ),
   problems: [],
 })
 
@@ -40,12 +43,15 @@ export const postSetup = declare({
     admin_full_name: Type.Optional(FullName),
     app_url: Type.Optional(Type.String({ maxLength: 2048, description: 'http or https address of the console' })),
   }),
-  answer: Type.Object({
-    admin_username: Type.String(),
-    access_token: Type.String(),
-    token_type: Type.String(),
-    message: Type.String(),
-  }),
+  answer: Type.Object(
+    {
+      admin_username: Type.String(),
+      access_token: Type.String(),
+      token_type: Type.String(),
+      message: Type.String(),
+    },
+    { title: 'SetupAnswer' },
+  ),
   problems: ['setup_done', 'setup_token_invalid', 'weak_password', 'already_exists'],
 })
 
@@ -55,15 +61,18 @@ export const getSetupPreflight = declare({
   tag,
   summary: 'Checks of the environment of the service; public until an admin exists, then for admins',
   access: 'public',
-  answer: Type.Object({
-    checks: Type.Object({
-      database: CheckSchema,
-      disk_space: CheckSchema,
-      antivirus: CheckSchema,
-      vulnscan: CheckSchema,
-      secrets: CheckSchema,
-      tls: CheckSchema,
-    }),
-  }),
+  answer: Type.Object(
+    {
+      checks: Type.Object({
+        database: CheckSchema,
+        disk_space: CheckSchema,
+        antivirus: CheckSchema,
+        vulnscan: CheckSchema,
+        secrets: CheckSchema,
+        tls: CheckSchema,
+      }),
+    },
+    { title: 'Preflight' },
+  ),
   problems: ['unauthorized', 'forbidden'],
 })

@@ -3,13 +3,16 @@ import Type from 'typebox'
 
 export const BreakageKeys = {
   would_break: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      version: Type.String(),
-      arch: Type.String(),
-      distribution: Type.String(),
-      requirement: Type.String({ description: 'as the package states it; nothing else satisfies it' }),
-    }),
+    Type.Object(
+      {
+        name: Type.String(),
+        version: Type.String(),
+        arch: Type.String(),
+        distribution: Type.String(),
+        requirement: Type.String({ description: 'as the package states it; nothing else satisfies it' }),
+      },
+      { title: 'BrokenPackage' },
+    ),
     { maxItems: 100 },
   ),
   would_break_total: Type.Integer(),

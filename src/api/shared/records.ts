@@ -2,67 +2,122 @@
 import Type from 'typebox'
 import { isoTime, isoTimeOrNull } from '../../kernel/clock.ts'
 import type { BlobRow, PackageRow } from '../../store/tables.ts'
-import { CoverageSchema, FindingSchema, ValidationStepSchema } from './evidence-schemas.ts'
-import { Nullable } from '../http/schemas.ts'
+import { Nullable, TimeSchema } from '../http/schemas.ts'
+import { CountsSchema, DecisionSchema, SlaSchema } from './decision-schemas.ts'
+import { CoverageSchema, FindingSchema, ReviewReasonSchema, ValidationStepSchema } from './evidence-schemas.ts'
+import { CveStatusSchema, FormatSchema, HeldReasonSchema, PackageStatusSchema } from './words.ts'
 
-export const HeadSchema = Type.Object({
-  name: Type.String(),
-  version: Type.String(),
-  arch: Type.String(),
-  distribution: Type.String(),
-  status: Type.String(),
-  cve_status: Nullable(Type.String()),
-  served: Type.Boolean(),
-  imported_at: Type.String(),
-  imported_by: Type.String(),
-})
+export const HeadSchema = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    arch: Type.String(),
+    distribution: Type.String(),
+    status: PackageStatusSchema,
+    cve_status: Nullable(CveStatusSchema),
+    served: Type.Boolean({ description: 'clients are offered it' }),
+    imported_at: TimeSchema,
+    imported_by: Type.String(),
+  },
+  { title: 'RecordHead' },
+)
 
 /** One requirement of a package, as its record shows it. */
-export const RequirementSchema = Type.Object({ name: Type.String(), version_constraint: Type.String() })
+export const RequirementSchema = Type.Object(
+  { name: Type.String(), version_constraint: Type.String() },
+  { title: 'Requirement' },
+)
 
 /** Findings of a record by severity, and whether it was scanned at all; null when that step was not reached. */
 export const SummarySchema = Nullable(
-  Type.Object({
-    scanned: Type.Boolean(),
-    critical: Type.Integer(),
-    high: Type.Integer(),
-    medium: Type.Integer(),
-    low: Type.Integer(),
-    negligible: Type.Integer(),
-    unknown: Type.Integer(),
-  }),
+  Type.Object(
+    {
+      scanned: Type.Boolean(),
+      components_scanned: Type.Optional(Type.Boolean({ description: 'whether the components inside were scanned' })),
+      passed: Type.Optional(Type.Boolean()),
+      ...CountsSchema.properties,
+    },
+    { title: 'CveSummary' },
+  ),
 )
 
-export const RecordSchema = Type.Intersect([
-  HeadSchema,
-  Type.Object({
-    format: Type.String(),
-    held_reason: Nullable(Type.String()),
-    sha256: Type.String(),
-    filename: Type.String(),
-    size_bytes: Type.Integer(),
-    source: Type.Object({
-      imported_by: Type.String(),
-      imported_at: Type.String(),
-      import_method: Type.String(),
-      import_group: Nullable(Type.String()),
-      source_id: Nullable(Type.Integer()),
-      promoted_from: Nullable(Type.String()),
-    }),
-    integrity: Type.Object({
+/** Where a record came from. */
+const OriginSchema = Type.Object(
+  {
+    imported_by: Type.String(),
+    imported_at: TimeSchema,
+    import_method: Type.Enum(['upload', 'import', 'mirror', 'promotion', 'migration']),
+    import_group: Nullable(Type.String()),
+    source_id: Nullable(Type.Integer()),
+    promoted_from: Nullable(Type.String()),
+  },
+  { title: 'RecordOrigin' },
+)
+
+const IntegritySchema = Type.Object(
+  {
+    sha256: Type.String({ description: 'of the served bytes' }),
+    sha512: Type.String(),
+    gpg_signed: Type.Boolean(),
+    received_sha256: Nullable(Type.String({ description: 'of the bytes as they came' })),
+  },
+  { title: 'RecordIntegrity' },
+)
+
+/** The open review of a record. */
+const ReviewSchema = Type.Object(
+  {
+    origin: Nullable(Type.String({ description: 'what requested it' })),
+    since: Nullable(TimeSchema),
+    due_at: Nullable(TimeSchema),
+    reasons: Type.Array(ReviewReasonSchema),
+  },
+  { title: 'RecordReview' },
+)
+
+const Text = Nullable(Type.String())
+
+/** A second name of a key, which clients of the first version read. */
+export const alias = (of: string) => Type.String({ deprecated: true, description: `\`${of}\`` })
+
+export const RecordSchema = Type.Intersect(
+  [
+    HeadSchema,
+    Type.Object({
+      architecture: alias('arch'),
+      type: alias('format'),
+      manifest_status: alias('status'),
+      format: FormatSchema,
+      held_reason: Nullable(HeldReasonSchema),
       sha256: Type.String(),
-      sha512: Type.String(),
-      gpg_signed: Type.Boolean(),
-      received_sha256: Nullable(Type.String()),
+      filename: Type.String(),
+      section: Text,
+      description: Text,
+      maintainer: Text,
+      license: Text,
+      url: Text,
+      source_package: Text,
+      size_bytes: Type.Integer(),
+      installed_size_kb: Nullable(Type.Integer()),
+      source: OriginSchema,
+      integrity: IntegritySchema,
+      dependencies: Type.Array(RequirementSchema),
+      deps_missing: Type.Array(Type.String()),
+      tags: Type.Array(Type.String()),
+      validation_steps: Type.Array(ValidationStepSchema),
+      coverage: Type.Record(Type.String(), Nullable(CoverageSchema)),
+      cve_summary: SummarySchema,
+      cve_results: Nullable(Type.Array(FindingSchema)),
+      decision: Nullable(DecisionSchema),
+      sla: Nullable(SlaSchema),
+      review: Nullable(ReviewSchema),
+      last_scan: Nullable(TimeSchema),
+      quarantined_at: Nullable(TimeSchema),
+      quarantined_by: Text,
     }),
-    dependencies: Type.Array(RequirementSchema),
-    deps_missing: Type.Array(Type.String()),
-    validation_steps: Type.Array(ValidationStepSchema),
-    coverage: Type.Record(Type.String(), Nullable(CoverageSchema)),
-    cve_summary: SummarySchema,
-    cve_results: Nullable(Type.Array(FindingSchema)),
-  }),
-])
+  ],
+  { title: 'Record' },
+)
 
 type HeadColumns = Pick<
   PackageRow,

@@ -7,30 +7,35 @@ import { Nullable, pageOf, pageQuery, TimeSchema } from '../http/schemas.ts'
 const TaskId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) })
 const Data = Nullable(Type.Record(Type.String(), Type.Unknown()))
 
-const task = {
-  id: Type.Integer(),
-  kind: Type.String(),
-  key: Type.String({ description: 'what it is about, e.g. a codename; empty when the kind needs none' }),
-  state: Type.Enum([...TASK_STATES]),
-  arguments: Type.Record(Type.String(), Type.Unknown()),
-  attempts: Type.Integer({ description: 'processes that ran it and did not give it back' }),
-  created_at: TimeSchema,
-  created_by: Type.String(),
-  request_id: Nullable(Type.String()),
-  started_at: Nullable(TimeSchema),
-  finished_at: Nullable(TimeSchema),
-  result: Data,
-  error: Nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
-  lines_total: Type.Integer(),
-}
-const TaskSchema = Type.Object(task)
-const LineSchema = Type.Object({
-  seq: Type.Integer(),
-  at: TimeSchema,
-  level: Type.String(),
-  message: Type.String(),
-  data: Data,
-})
+const TaskSchema = Type.Object(
+  {
+    id: Type.Integer(),
+    kind: Type.String(),
+    key: Type.String({ description: 'what it is about, e.g. a codename; empty when the kind needs none' }),
+    state: Type.Enum([...TASK_STATES]),
+    arguments: Type.Record(Type.String(), Type.Unknown()),
+    attempts: Type.Integer({ description: 'processes that ran it and did not give it back' }),
+    created_at: TimeSchema,
+    created_by: Type.String(),
+    request_id: Nullable(Type.String()),
+    started_at: Nullable(TimeSchema),
+    finished_at: Nullable(TimeSchema),
+    result: Data,
+    error: Nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
+    lines_total: Type.Integer(),
+  },
+  { title: 'Task' },
+)
+const LineSchema = Type.Object(
+  {
+    seq: Type.Integer(),
+    at: TimeSchema,
+    level: Type.String(),
+    message: Type.String(),
+    data: Data,
+  },
+  { title: 'TaskLine' },
+)
 
 export const getTasks = declare({
   method: 'GET',
@@ -54,7 +59,7 @@ export const getTasksId = declare({
   summary: 'A task and its last lines',
   access: 'auditor+',
   params: TaskId,
-  answer: Type.Object({ ...task, lines: Type.Array(LineSchema) }),
+  answer: Type.Intersect([TaskSchema, Type.Object({ lines: Type.Array(LineSchema) })], { title: 'TaskDetails' }),
   problems: ['not_found'],
 })
 

@@ -25,32 +25,46 @@ export const PIPELINE_PROBLEMS: ProblemCode[] = [
   'storage_full',
 ]
 
-export const UploadAnswer = Type.Object({
-  status: Type.Enum(['published', 'pending_review', 'quarantined', 'rejected']),
-  package: Type.String(),
-  version: Type.String(),
-  distribution: Type.String(),
-  pipeline: Type.Object({
-    antivirus: Type.String(),
-    cve_scan: Type.String(),
-    gpg: Type.String(),
-    dependencies: Type.String(),
-  }),
-  filename: Type.String(),
-  arch: Type.String(),
-  sha256: Type.String(),
-  coverage: Type.Object({ antivirus: Nullable(CoverageSchema), cve_scan: Nullable(CoverageSchema) }),
-  validation: Type.Object({
-    passed: Type.Boolean(),
-    cve_status: Nullable(Type.String()),
-    steps: Type.Array(ValidationStepSchema),
-    deps_missing: Type.Array(Type.String()),
-  }),
-  held_reason: Nullable(Type.String()),
-  warnings: Type.Array(Type.String()),
-  message: Type.String(),
-  duplicate: Type.Boolean(),
-})
+export const UploadAnswer = Type.Object(
+  {
+    status: Type.Enum(['published', 'pending_review', 'quarantined', 'rejected']),
+    package: Type.String(),
+    version: Type.String(),
+    distribution: Type.String(),
+    pipeline: Type.Object({
+      antivirus: Type.String(),
+      cve_scan: Type.String(),
+      gpg: Type.String(),
+      dependencies: Type.String(),
+    }),
+    filename: Type.String(),
+    arch: Type.String(),
+    sha256: Type.String(),
+    coverage: Type.Object({ antivirus: Nullable(CoverageSchema), cve_scan: Nullable(CoverageSchema) }),
+    validation: Type.Object({
+      passed: Type.Boolean(),
+      cve_status: Nullable(Type.String()),
+      steps: Type.Array(ValidationStepSchema),
+      deps_missing: Type.Array(Type.String()),
+    }),
+    held_reason: Nullable(Type.String()),
+    warnings: Type.Array(Type.String()),
+    message: Type.String(),
+    duplicate: Type.Boolean(),
+  },
+  { title: 'UploadAnswer' },
+)
+
+/** The fields may come in any order. */
+const Form = Type.Object(
+  {
+    file: Type.String({ format: 'binary', description: 'the package' }),
+    distribution: Type.String({ description: 'codename that takes it' }),
+    sha256: Type.Optional(Type.String({ description: 'of the file, in hex: other bytes are refused' })),
+  },
+  { title: 'UploadForm' },
+)
+const example = { file: 'acme-tool_1.4.2-1_amd64', distribution: 'bookworm' }
 
 export const postUpload = declare({
   method: 'POST',
@@ -62,6 +76,8 @@ export const postUpload = declare({
   targets: 'handler',
   limit: 'upload',
   flags: { multipart: true },
+  form: Form,
+  example,
   query: Type.Object({
     strict: Type.Boolean({
       default: false,
@@ -85,6 +101,8 @@ export const postUploadStream = declare({
   targets: 'handler',
   limit: 'upload',
   flags: { multipart: true },
+  form: Form,
+  example,
   answer: null,
   media: ['text/event-stream'],
   problems: PIPELINE_PROBLEMS,

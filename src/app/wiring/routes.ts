@@ -1,4 +1,5 @@
 // The routes of every room.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAuthenticate } from '../../accounts/authenticate.ts'
 import { artifactDetailRoutes } from '../../api/artifacts/details.ts'
@@ -13,9 +14,7 @@ import { distributionRoutes } from '../../api/distributions/distributions.ts'
 import { dashboardRoutes } from '../../api/dashboard/dashboard.ts'
 import { downloadRoutes } from '../../api/downloads/downloads.ts'
 import { driftRoutes } from '../../api/artifacts/drift.ts'
-import { docsRoutes } from '../../api/http/docs.ts'
 import { healthRoutes } from '../../api/health/health.ts'
-import { openapi } from '../../api/http/openapi.ts'
 import { importGroupRoutes } from '../../api/import/groups.ts'
 import { reservationRoutes } from '../../api/import/reservations.ts'
 import { importResolveRoutes } from '../../api/import/resolve.ts'
@@ -26,6 +25,7 @@ import { importSyncRoutes } from '../../api/import/sync.ts'
 import { importRoutes } from '../../api/import/sources.ts'
 import { installabilityRoutes } from '../../api/distributions/installability.ts'
 import { logRoutes } from '../../api/logs/logs.ts'
+import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
 import type { Route } from '../../api/http/route.ts'
@@ -52,8 +52,12 @@ import type { Publishing } from './publishing.ts'
 import type { LongWork } from './long-work.ts'
 import type { Replicas } from './replicas.ts'
 
-/** Made by the build; the path is the same from `dist/app/wiring` and from `src/app/wiring`. */
-const COMMAND_PATH = join(import.meta.dirname, '..', '..', '..', 'dist', 'cli', 'gatehouse.mjs')
+/** The same from `dist/app/wiring` and from `src/app/wiring`. */
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+/** Made by the build. */
+const COMMAND_PATH = join(ROOT, 'dist', 'cli', 'gatehouse.mjs')
+/** Of the API. `env.appVersion` names the build, in any form. */
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 
 export interface Rooms {
   foundation: Foundation
@@ -217,6 +221,5 @@ export function routesOf(
       metricsToken: env.metricsToken,
     }),
   ]
-  routes.push(...docsRoutes(() => openapi(declarations, { version: env.appVersion })))
-  return routes
+  return [...routes, ...docsRoutes(declarations, VERSION)]
 }

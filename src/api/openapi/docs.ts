@@ -1,9 +1,12 @@
-// /openapi.json, /docs and /redoc, in development only. The pages load nothing from other servers.
+// /api/v1/openapi.json, and in development /openapi.json, /docs and /redoc, which load nothing from other servers.
 import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import { route, type Route } from './route.ts'
+import { handle, route, type Declaration, type Route } from '../http/route.ts'
+import { openapi } from './document.ts'
+import { getOpenapiJson } from './openapi.contract.ts'
 
 const locate = createRequire(import.meta.url)
 
@@ -29,7 +32,13 @@ const PAGES = {
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'"
 
-export function docsRoutes(document: () => Record<string, unknown>): Route[] {
+/** @param version of the service, as package.json has it */
+export function docsRoutes(declarations: readonly Declaration[], version: string): Route[] {
+  // Made at the first request: most services never get one.
+  let made: string | null = null
+  const document = () => (made ??= JSON.stringify(openapi(declarations, { version })))
+  const send = async ({ reply }: { reply: FastifyReply }) =>
+    reply.type('application/json; charset=utf-8').send(document())
   const common = {
     method: 'GET',
     root: true,
@@ -40,7 +49,8 @@ export function docsRoutes(document: () => Record<string, unknown>): Route[] {
     problems: [],
   } as const
   return [
-    route({ ...common, path: '/openapi.json', summary: 'This document', handle: async () => document() }),
+    handle(getOpenapiJson, send),
+    route({ ...common, path: '/openapi.json', summary: 'This document', handle: send }),
     ...(['docs', 'redoc'] as const).map((name) =>
       route({
         ...common,
