@@ -32,6 +32,12 @@ const Rescanned = Type.Object(
   { title: 'RescannedRecord' },
 )
 
+/** The query keys take precedence. */
+const NarrowedBody = {
+  distribution: Type.Optional(Nullable(Type.String())),
+  arch: Type.Optional(Nullable(Type.String())),
+}
+
 /** A decision can name its distribution in the query or in the body. */
 function targetsOf(input: { params: { name: string }; query: { distribution?: string }; body?: unknown }): Target[] {
   const { distribution } = (input.body ?? {}) as { distribution?: string }
@@ -160,11 +166,14 @@ export const postSecurityPackagesNameVersionRescan = declare({
   path: '/security/packages/{name}/{version}/rescan',
   tag: 'security',
   summary: 'Scan a version again with the current data; never publishes or approves',
+  example: { distribution: 'bookworm' },
   access: 'maintainer+',
   action: 'review',
   targets: targetsOf,
+  flags: { optionalBody: true },
   params: NameVersion,
   query: Narrowed,
+  body: Type.Object(NarrowedBody),
   answer: Type.Intersect(
     [
       Type.Object({
@@ -191,12 +200,19 @@ export const postSecurityPackagesNameVersionQuarantine = declare({
   method: 'POST',
   path: '/security/packages/{name}/{version}/quarantine',
   tag: 'security',
-  summary: 'Unpublish a version and move its files to quarantine. Optional body: `reason`',
+  summary: 'Unpublish a version and move its files to quarantine',
+  example: { reason: 'the build machine was broken into' },
   access: 'maintainer+',
   action: 'review',
   targets: targetsOf,
+  flags: { optionalBody: true },
   params: NameVersion,
   query: Narrowed,
+  body: Type.Object({
+    ...NarrowedBody,
+    reason: Type.Optional(Nullable(Type.String({ description: `at most ${MAX_NOTE} characters` }))),
+    justification: Type.Optional(Nullable(Type.String({ deprecated: true, description: '`reason`' }))),
+  }),
   answer: Type.Object(
     {
       status: Type.Literal('quarantined'),

@@ -102,10 +102,15 @@ export const deleteSecurityDecisionsId = declare({
   method: 'DELETE',
   path: '/security/decisions/{id}',
   tag: 'security',
-  summary: 'Revoke a decision: packages it approved return to review and stay served. Optional body: `note`',
+  summary: 'Revoke a decision: packages it approved return to review and stay served',
+  example: { note: 'the module is loaded after all' },
   access: 'maintainer+',
   action: 'review',
+  flags: { optionalBody: true },
   params: DecisionId,
+  body: Type.Object({
+    note: Type.Optional(Nullable(Type.String({ description: 'longer ones are cut to 2000 characters' }))),
+  }),
   answer: DecisionAnswer,
   problems: ['validation_error', 'not_found', 'not_under_review'],
 })
