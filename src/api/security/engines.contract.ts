@@ -15,6 +15,7 @@ const Status = Type.Object(
     db_files: Type.Array(Type.String()),
     daemon_running: Type.Boolean(),
     cooldown_until: Text,
+    error: Type.Optional(Nullable(Type.String({ description: 'why it cannot be used' }))),
     feeds: Type.Optional(
       Type.Array(Type.Object({ name: Type.String(), read_at: Nullable(TimeSchema), error: Text }), {
         description: 'what its data are read from, and when each was last read or confirmed to be unchanged',
