@@ -1,5 +1,6 @@
 // Declarations: the state of each scan engine and the update of its data.
 import Type from 'typebox'
+import { EngineLimitsSchema } from '../shared/evidence-schemas.ts'
 import { declare } from '../http/route.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 
@@ -15,6 +16,8 @@ const Status = Type.Object(
     db_files: Type.Array(Type.String()),
     daemon_running: Type.Boolean(),
     cooldown_until: Text,
+    limits: Type.Optional(Nullable(EngineLimitsSchema)),
+    warning: Type.Optional(Nullable(Type.String({ description: 'what it should report and is not configured to' }))),
     error: Type.Optional(Nullable(Type.String({ description: 'why it cannot be used' }))),
     feeds: Type.Optional(
       Type.Array(Type.Object({ name: Type.String(), read_at: Nullable(TimeSchema), error: Text }), {

@@ -3,6 +3,19 @@ import Type from 'typebox'
 import { FixStateSchema, PolicyActionSchema, SeveritySchema } from './words.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 
+/** What an engine unpacks at most; null: no known limit. */
+export const EngineLimitsSchema = Type.Object(
+  {
+    reports_exceeded: Type.Boolean(),
+    reports_encrypted: Type.Boolean(),
+    depth: Nullable(Type.Integer()),
+    files: Nullable(Type.Integer()),
+    bytes: Nullable(Type.Integer()),
+    file_bytes: Nullable(Type.Integer()),
+  },
+  { title: 'EngineLimits' },
+)
+
 export const CoverageSchema = Type.Object(
   {
     engine: Nullable(Type.String()),
@@ -14,16 +27,7 @@ export const CoverageSchema = Type.Object(
     bytes: Type.Integer(),
     result: Type.Optional(Type.Enum(['scanned', 'limited', 'no_data'])),
     other_streams: Type.Optional(Type.Array(Type.Object({ stream: Type.String(), advisories: Type.Integer() }))),
-    engine_limits: Type.Optional(
-      Type.Object({
-        reports_exceeded: Type.Boolean(),
-        reports_encrypted: Type.Boolean(),
-        depth: Nullable(Type.Integer()),
-        files: Nullable(Type.Integer()),
-        bytes: Nullable(Type.Integer()),
-        file_bytes: Nullable(Type.Integer()),
-      }),
-    ),
+    engine_limits: Type.Optional(EngineLimitsSchema),
   },
   { title: 'Coverage' },
 )
