@@ -82,6 +82,11 @@ function operation(route: Declaration, parts: Parts): Operation {
   }
 }
 
+function rolesText(access: Declaration['access']): string {
+  if (access === 'public') return 'No credential is needed.'
+  return access === 'reader+' ? 'Any role.' : `Roles: ${ACCESS[access].join(', ')}.`
+}
+
 function scopeText(action: ReturnType<typeof actionOf>): string {
   if (action === 'always') return 'Open to tokens with any scopes.'
   if (action === 'never') return 'Closed to tokens with scopes.'
@@ -94,7 +99,7 @@ export function descriptionOf(route: Declaration): string {
   const action = actionOf(route)
   const ordinary = actionOf({ method: route.method, access })
   return [
-    access === 'public' ? 'No credential is needed.' : `Roles: ${ACCESS[access].join(', ')}.`,
+    rolesText(access),
     flags.sessionOnly && 'It needs a login session: an API token is answered `session_required`.',
     access !== 'public' && !flags.sessionOnly && action !== ordinary && scopeText(action),
     (limit ?? access === 'public') && limitText(route),

@@ -78,7 +78,7 @@ export const ErrorSchema = Type.Object(
 )
 
 /** The errors that every operation may answer, as far as its declaration allows them. */
-const COMMON = 'CommonError'
+const COMMON = 'Common'
 
 /** A component of the document. */
 export const HEADERS = {
@@ -152,16 +152,18 @@ function ofProtocol({ protocol }: Declaration, codes: readonly ProblemCode[]): o
   return { description: codes.join(', '), content: { [protocol?.errors.media ?? '']: {} } }
 }
 
-/** The name of one or two codes says them. Longer lists have that of the first operation that has them. */
+/** The name of a response: of one or two codes, which it says, or of the first operation that has all these codes. */
 function nameOf(route: Declaration, status: number, codes: readonly ProblemCode[]): string {
   const words = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
-  if (codes.length <= 2) return `${[...codes].sort().map(words).join('Or')}Error`.replace(/ErrorError$/, 'Error')
-  return `${words(operationId(route))}${status}Error`
+  return codes.length <= 2 ? [...codes].sort().map(words).join('Or') : `${words(operationId(route))}${status}`
 }
 
 function narrowed(name: string, codes: readonly ProblemCode[]): TObject {
   const Code = Type.Object({ code: Type.Optional(Type.Enum([...codes].sort())) })
-  return Type.Intersect([ErrorSchema, Code], { title: name }) as unknown as TObject
+  // Generators of Go code have one name space for responses and schemas.
+  return Type.Intersect([ErrorSchema, Code], {
+    title: `${name}Error`.replace(/ErrorError$/, 'Error'),
+  }) as unknown as TObject
 }
 
 function headersOf(status: number): object {

@@ -8,7 +8,7 @@ interface Word {
 }
 
 /** Uses of a parameter from which on it is one component. */
-const SHARED_FROM = 3
+const SHARED_FROM = 2
 
 const word = (description: string, example: unknown): Word => ({ description, example })
 
