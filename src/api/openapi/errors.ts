@@ -154,7 +154,8 @@ function ofProtocol({ protocol }: Declaration, codes: readonly ProblemCode[]): o
 
 /** The name of a response: of one or two codes, which it says, or of the first operation that has all these codes. */
 function nameOf(route: Declaration, status: number, codes: readonly ProblemCode[]): string {
-  const words = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const words = (code: string) =>
+    code.replace(/_error$/, '').replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
   return codes.length <= 2 ? [...codes].sort().map(words).join('Or') : `${words(operationId(route))}${status}`
 }
 
