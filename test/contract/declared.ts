@@ -9,7 +9,13 @@ import { undocumented } from './document.ts'
 import type { Reply } from './http.ts'
 
 /** Codes that any request may get. */
-const ANYWHERE: readonly ProblemCode[] = ['not_found', 'unknown_api_version', 'method_not_allowed']
+const ANYWHERE: readonly ProblemCode[] = [
+  // a path that cannot be decoded, and a parameter that no database stores
+  'validation_error',
+  'not_found',
+  'unknown_api_version',
+  'method_not_allowed',
+]
 
 /** All codes of a route, declared and implied. */
 export function givenBy(route: Route): Set<ProblemCode> {

@@ -52,7 +52,9 @@ function faults({ errors }: ValidateFunction): string {
   return [...new Set(lines)].join('; ')
 }
 
-const lastOf = (reference: string) => reference.slice(reference.lastIndexOf('/') + 1)
+function lastOf(reference: string): string {
+  return reference.slice(reference.lastIndexOf('/') + 1)
+}
 
 function named(open: boolean): Record<string, Schema> {
   return Object.fromEntries(

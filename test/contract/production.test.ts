@@ -6,6 +6,7 @@ import { createDeclaredCheck } from './declared.ts'
 import { startGate, type Gate } from './harness.ts'
 import { lastAudited, published, staged } from './packages/seen.ts'
 
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' }
 const STRONG = {
   ENV: 'production',
   JWT_SECRET_KEY: 'Qm7vT2xK9pLr4WzN8bYc3FhJ6sDg1AeU5',
@@ -95,7 +96,7 @@ describe('a service in production', async () => {
 
   test('has every other route', async () => {
     const check = createDeclaredCheck(gate.app.routes)
-    expect(() => check('GET', '/health/live', { status: 200, headers: {}, text: '{}', body: {} })).toThrow(
+    expect(() => check('GET', '/health/live', { status: 200, headers: JSON_TYPE, text: '{}', body: {} })).toThrow(
       'not in its shape',
     )
     for (const route of gate.app.routes.filter(

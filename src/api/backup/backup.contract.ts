@@ -3,7 +3,9 @@ import Type from 'typebox'
 import { declare } from '../http/route.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 
-const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) })
+const Name = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 100, description: 'of the archive', examples: ['svc_backup_20260101'] }),
+})
 
 export const postBackup = declare({
   method: 'POST',

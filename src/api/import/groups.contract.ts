@@ -37,7 +37,9 @@ export const deleteImportGroupsName = declare({
   summary: 'Delete every package of an import group',
   access: 'maintainer+',
   flags: { leaderOnly: true },
-  params: Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) }),
+  params: Type.Object({
+    name: Type.String({ minLength: 1, maxLength: 100, description: 'of the group', examples: ['web-servers'] }),
+  }),
   answer: Type.Object({
     status: Type.Literal('deleted'),
     name: Type.String(),

@@ -27,7 +27,9 @@ export const CancelledJob = Type.Object(
   },
   { title: 'CancelledJob' },
 )
-export const JobId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) })
+export const JobId = Type.Object({
+  id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1, description: 'number of the job' }),
+})
 export const FromIndex = Type.Object({
   from_index: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0, description: 'lines to leave out' }),
 })

@@ -9,7 +9,7 @@ import { NotCarriedSchema } from './sources.contract.ts'
 import { listOf, Nullable, TimeSchema } from '../http/schemas.ts'
 
 const Id = Type.Object({
-  id: Type.String({ minLength: 1, maxLength: 100, description: 'number or key of the source' }),
+  id: Type.String({ minLength: 1, maxLength: 100, description: 'number or key of the source', examples: ['7'] }),
 })
 
 const mirror = {

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { IMPORT_OUTCOMES } from '../../domain/import-outcome.ts'
 import type { Target } from '../../domain/scopes.ts'
 import { Nullable } from '../http/schemas.ts'
-import { JobSchema } from './job-schemas.ts'
+import { JobId, JobSchema } from './job-schemas.ts'
 import { declare } from '../http/route.ts'
 
 const Text = Type.String({ minLength: 1, maxLength: 300 })
@@ -136,7 +136,7 @@ export const getImportBulkId = declare({
   tag: 'import',
   summary: 'A bulk import and its results, 200 at a time',
   access: 'uploader+',
-  params: Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) }),
+  params: JobId,
   query: Type.Object({
     from: Type.Integer({ minimum: 0, maximum: 10_000_000, default: 0, description: 'position of the first result' }),
   }),

@@ -75,7 +75,9 @@ const SourceSchema = Type.Object(
   },
   { title: 'Source' },
 )
-const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 100, description: 'number or key' }) })
+const Id = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: 100, description: 'number or key of the source', examples: ['7'] }),
+})
 
 export const getImportSources = declare({
   method: 'GET',

@@ -163,7 +163,7 @@ function narrowed(name: string, codes: readonly ProblemCode[]): TObject {
   const Code = Type.Object({ code: Type.Optional(Type.Enum([...codes].sort())) })
   // Generators of Go code have one name space for responses and schemas.
   return Type.Intersect([ErrorSchema, Code], {
-    title: `${name}Error`.replace(/ErrorError$/, 'Error'),
+    title: `${name}Error`,
   }) as unknown as TObject
 }
 

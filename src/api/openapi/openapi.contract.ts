@@ -13,6 +13,7 @@ export const getOpenapiJson = declare({
     {
       openapi: Type.String(),
       info: Type.Object({ title: Type.String(), version: Type.String(), description: Type.String() }),
+      security: Type.Array(Type.Object({ bearer: Type.Array(Type.String()) })),
       servers: Type.Array(Type.Object({ url: Type.String() })),
       components: Type.Object({}, { additionalProperties: true }),
       paths: Type.Object({}, { additionalProperties: true }),

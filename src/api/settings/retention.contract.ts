@@ -24,6 +24,7 @@ const RetentionResultSchema = Type.Object({
     Type.Object({
       packages: count,
       needed: count,
+      changing: Type.Optional(Type.Integer({ description: 'skipped because they were changed meanwhile' })),
       listed: Type.Optional(
         Type.Array(
           Type.Object({

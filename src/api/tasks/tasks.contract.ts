@@ -4,7 +4,9 @@ import { TASK_STATES } from '../../domain/tasks.ts'
 import { declare } from '../http/route.ts'
 import { Nullable, pageOf, pageQuery, TimeSchema } from '../http/schemas.ts'
 
-const TaskId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) })
+const TaskId = Type.Object({
+  id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1, description: 'number of the task' }),
+})
 const Data = Nullable(Type.Record(Type.String(), Type.Unknown()))
 
 const TaskSchema = Type.Object(
