@@ -41,7 +41,7 @@ test.each([
   await writeFile(file, await buildDeb({ name }))
   const created = await service.call('POST', '/auth/api-tokens', { name, role: 'maintainer' })
   const env = { ...process.env, GATEHOUSE_URL: service.api, GATEHOUSE_TOKEN: created.body.token as string }
-  const args = [document, join(directory, script), file, name]
+  const args = [document, join(directory, name.replaceAll('-', '_')), file, name]
   const { stdout } = await promisify(execFile)(join(SCRIPTS, script), args, { env, maxBuffer: 2 ** 26 })
   expect(stdout.trim().split('\n').slice(-4)).toEqual([
     'upload: pending_review',
