@@ -2,6 +2,7 @@
 import * as artifactDetails from './artifacts/details.contract.ts'
 import * as artifacts from './artifacts/artifacts.contract.ts'
 import * as audit from './artifacts/audit.contract.ts'
+import * as apiTokens from './auth/tokens.contract.ts'
 import * as auth from './auth/auth.contract.ts'
 import * as backup from './backup/backup.contract.ts'
 import * as cli from './cli/cli.contract.ts'
@@ -45,6 +46,7 @@ const modules: readonly object[] = [
   artifacts,
   artifactDetails,
   audit,
+  apiTokens,
   auth,
   backup,
   cli,

@@ -159,7 +159,7 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
         ...(headOnly === undefined ? {} : { headOnly }),
       }
       const reply = await send(port, sent)
-      if (headOnly !== true) check(method, sent.path, reply)
+      check(method, sent.path, reply)
       return reply as Reply<T>
     },
     async login(username, password = PASSWORD) {

@@ -1,10 +1,7 @@
 // Declarations of the endpoints below `/auth`.
 import Type from 'typebox'
-import { TOKEN_NAME_MAX } from '../../accounts/tokens.ts'
-import { LINE_PATTERN, USERNAME_PATTERN } from '../../accounts/user.ts'
-import { ScopesSchema } from '../../domain/scopes-schema.ts'
+import { USERNAME_PATTERN } from '../../accounts/user.ts'
 import {
-  CreatedTokenSchema,
   DoneSchema,
   Email,
   FirstStepSchema,
@@ -13,8 +10,6 @@ import {
   MeSchema,
   NewPassword,
   RolesSchema,
-  TokenPath,
-  TokenSchema,
   Typed,
   UserPath,
   UserSchema,
@@ -218,62 +213,4 @@ export const postAuthUsersUsernameResetPassword = declare({
   body: Type.Object({ new_password: NewPassword }),
   answer: DoneSchema,
   problems: ['weak_password', 'external_account', 'not_found'],
-})
-
-export const getAuthApiTokens = declare({
-  method: 'GET',
-  path: '/auth/api-tokens',
-  tag,
-  summary: 'All API tokens, including revoked and expired ones; of tokens of CI jobs the live ones only',
-  access: 'admin',
-  answer: listOf('tokens', TokenSchema),
-  problems: [],
-})
-
-export const getAuthApiTokensTokenId = declare({
-  method: 'GET',
-  path: '/auth/api-tokens/{token_id}',
-  tag,
-  summary: 'An API token, also one that is revoked or expired; its text is never shown again',
-  access: 'admin',
-  params: TokenPath,
-  answer: TokenSchema,
-  problems: ['not_found'],
-})
-
-export const postAuthApiTokens = declare({
-  method: 'POST',
-  path: '/auth/api-tokens',
-  tag,
-  summary: 'Create an API token; only this answer shows it',
-  example: {
-    name: 'ci-jammy',
-    role: 'uploader',
-    expires_days: 90,
-    scopes: { actions: ['upload'], distributions: ['jammy'] },
-  },
-  access: 'admin',
-  body: Type.Object(
-    {
-      name: Type.String({ minLength: 1, maxLength: TOKEN_NAME_MAX, pattern: LINE_PATTERN }),
-      role: Type.Optional(WantedRole),
-      expires_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
-      scopes: Type.Optional(ScopesSchema),
-    },
-    { title: 'NewApiToken' },
-  ),
-  success: 201,
-  answer: CreatedTokenSchema,
-  problems: ['invalid_role', 'already_exists', 'unknown_distribution'],
-})
-
-export const deleteAuthApiTokensTokenId = declare({
-  method: 'DELETE',
-  path: '/auth/api-tokens/{token_id}',
-  tag,
-  summary: 'Revoke an API token immediately',
-  access: 'admin',
-  params: TokenPath,
-  answer: Type.Object({ status: Type.String(), token_id: Type.String() }),
-  problems: ['not_found'],
 })

@@ -28,11 +28,13 @@ import {
   patchAuthUsersUsername,
   deleteAuthUsersUsername,
   postAuthUsersUsernameResetPassword,
+} from './auth.contract.ts'
+import {
+  deleteAuthApiTokensTokenId,
   getAuthApiTokens,
   getAuthApiTokensTokenId,
   postAuthApiTokens,
-  deleteAuthApiTokensTokenId,
-} from './auth.contract.ts'
+} from './tokens.contract.ts'
 import { handle } from '../http/route.ts'
 
 export interface AuthDeps extends MfaDeps, OidcDeps, DeviceDeps {
