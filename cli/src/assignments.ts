@@ -16,7 +16,7 @@ export function flat(value: unknown, prefix = ''): [string, unknown][] {
 export function at(document: Document, path: string): unknown {
   let value: unknown = document
   // Names of sources contain dots, so each step takes the longest key that fits.
-  for (let rest = path; rest !== ''; ) {
+  for (let rest = path; rest !== '';) {
     const keys = isObject(value) ? Object.keys(value) : []
     const fitting = keys.filter((key) => rest === key || rest.startsWith(`${key}.`)).sort((a, b) => b.length - a.length)
     const [key] = fitting
@@ -56,7 +56,8 @@ function valueOf(path: string, text: string, present: unknown): unknown {
 /** Puts the value below the same keys that the present document has. */
 function set(body: Document, present: Document, path: string, value: unknown): void {
   const keys = Object.keys(present)
-  const key = keys.filter((one) => path === one || path.startsWith(`${one}.`)).sort((a, b) => b.length - a.length)[0] ?? path
+  const key =
+    keys.filter((one) => path === one || path.startsWith(`${one}.`)).sort((a, b) => b.length - a.length)[0] ?? path
   if (key === path) body[key] = value
   else {
     const inner = isObject(body[key]) ? body[key] : {}

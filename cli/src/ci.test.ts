@@ -8,7 +8,10 @@ test.each([
   [{}, null],
   [{ GATEHOUSE_ID_TOKEN: 'a.b.c\n' }, { kind: 'given', token: 'a.b.c' }],
   [GITHUB, { kind: 'request', url: 'https://ci.example/token?run=7', bearer: 'b' }],
-  [{ ...GITHUB, GATEHOUSE_ID_TOKEN: 'a.b.c' }, { kind: 'given', token: 'a.b.c' }],
+  [
+    { ...GITHUB, GATEHOUSE_ID_TOKEN: 'a.b.c' },
+    { kind: 'given', token: 'a.b.c' },
+  ],
   [{ ACTIONS_ID_TOKEN_REQUEST_URL: 'https://ci.example/token' }, null],
 ])('%j: %j', (env, source) => {
   expect(idTokenSource(env)).toEqual(source)

@@ -146,7 +146,8 @@ export const GLOBAL_FLAGS: readonly Flag[] = [
   {
     name: 'fields',
     value: 'NAMES',
-    summary: 'only these fields of the API, with tabs between them, one line for each row; sla.status is a field inside one',
+    summary:
+      'only these fields of the API, with tabs between them, one line for each row; sla.status is a field inside one',
   },
   { name: 'quiet', short: 'q', summary: 'no progress, only errors' },
 ]

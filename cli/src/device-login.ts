@@ -15,8 +15,12 @@ export async function deviceLogin(terminal: Terminal, client: Client, signal: Ab
   const body = { client: `gatehouse on ${hostname()}`.slice(0, 100) }
   const codes = need(await client.call('POST /auth/device', { body, signal }))
   // Not a note: with --quiet nobody could sign in.
-  terminal.complain(`open ${plain(codes.verification_uri)} on any machine, and enter the code ${plain(codes.user_code)}`)
-  terminal.note(`or open ${plain(codes.verification_uri_complete)}; it waits ${Math.round(codes.expires_in / 60)} minutes`)
+  terminal.complain(
+    `open ${plain(codes.verification_uri)} on any machine, and enter the code ${plain(codes.user_code)}`,
+  )
+  terminal.note(
+    `or open ${plain(codes.verification_uri_complete)}; it waits ${Math.round(codes.expires_in / 60)} minutes`,
+  )
   let seconds = codes.interval
   for (;;) {
     await sleep(seconds * 1000, undefined, { signal })

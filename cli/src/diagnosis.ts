@@ -43,7 +43,13 @@ export function certificateOf({ hostname, port }: URL): Promise<Certificate | nu
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[|\]$/g, '')
     const servername = /^[\d.]+$|:/.test(host) ? '' : host
-    const socket = connect({ host, port: Number(port || 443), servername, rejectUnauthorized: false, timeout: CONNECT_MS })
+    const socket = connect({
+      host,
+      port: Number(port || 443),
+      servername,
+      rejectUnauthorized: false,
+      timeout: CONNECT_MS,
+    })
     const end = (found: Certificate | null) => {
       socket.destroy()
       resolve(found)

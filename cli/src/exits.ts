@@ -36,7 +36,14 @@ export function gravest(exits: readonly Exit[]): Exit {
 }
 
 /** The signed-in person may not do this. Parts of an answer have only the code. */
-const NO_RIGHT = new Set(['unauthorized', 'forbidden', 'self_approval', 'no_credential', 'access_denied', 'expired_token'])
+const NO_RIGHT = new Set([
+  'unauthorized',
+  'forbidden',
+  'self_approval',
+  'no_credential',
+  'access_denied',
+  'expired_token',
+])
 /** The server understood the request and will refuse it again. */
 const REFUSED = new Set([
   'duplicate_conflict',

@@ -2,7 +2,15 @@
 import { expect, test } from 'vitest'
 import { fieldNames, fieldsOf } from './fields.ts'
 
-const ROW = { name: 'hello', size: 3, served: true, sla: { status: 'due' }, by: null, tags: ['a', 'b'], text: 'a\tb\nc' }
+const ROW = {
+  name: 'hello',
+  size: 3,
+  served: true,
+  sla: { status: 'due' },
+  by: null,
+  tags: ['a', 'b'],
+  text: 'a\tb\nc',
+}
 
 test.each([
   ['name', 'hello'],

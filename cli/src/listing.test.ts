@@ -33,7 +33,7 @@ async function printed(count: number, values: Record<string, unknown>, more: Par
   await printPages(context as Context, givenOf(values), LIST, read)
   const text = (stream: PassThrough) => {
     let all = ''
-    for (let piece: unknown; (piece = stream.read()) !== null;) all += String(piece)
+    for (let piece: Buffer | null; (piece = stream.read() as Buffer | null) !== null;) all += piece.toString()
     return all
   }
   return { out: text(stdout).split('\n').slice(0, -1), err: text(stderr), pages }
@@ -66,10 +66,13 @@ test('--all --json prints one row a line, and --fields the fields', async () => 
   expect((await printed(2, { fields: 'n' })).out).toEqual(['0', '1'])
 })
 
-test.each([{}, { json: true }, { fields: 'n' }])('%j: a page says what it leaves out, also with --quiet', async (values) => {
-  expect((await printed(60, values)).err).toContain('50 of 60; --all prints every one')
-  expect((await printed(50, values)).err).toBe('')
-})
+test.each([{}, { json: true }, { fields: 'n' }])(
+  '%j: a page says what it leaves out, also with --quiet',
+  async (values) => {
+    expect((await printed(60, values)).err).toContain('50 of 60; --all prints every one')
+    expect((await printed(50, values)).err).toBe('')
+  },
+)
 
 test.each([{ page: '2' }, { limit: '5' }])('--all with %j is wrong use', async (values) => {
   await expect(printed(1, { all: true, ...values })).rejects.toThrow('--all goes without')

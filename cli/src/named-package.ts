@@ -51,6 +51,7 @@ export function withVersion({ name, version }: NamedPackage, other: string | und
 /** The version that the arguments name. @throws Failure when they name none */
 export function namedVersion(given: Given): { name: string; version: string } {
   const { name, version } = namedPackage(given)
-  if (version === undefined) throw usage(`the version is missing: ${name}@VERSION; \`gatehouse show ${name}\` lists them`)
+  if (version === undefined)
+    throw usage(`the version is missing: ${name}@VERSION; \`gatehouse show ${name}\` lists them`)
   return { name, version }
 }

@@ -96,7 +96,8 @@ function prepared(parser: Parser, { out, err }: ParserOutput): Parser {
     .configureHelp({
       ...{ showGlobalOptions: true, sortSubcommands: false },
       // A hidden argument has no description.
-      visibleArguments: ({ registeredArguments }) => registeredArguments.filter(({ description }) => description !== ''),
+      visibleArguments: ({ registeredArguments }) =>
+        registeredArguments.filter(({ description }) => description !== ''),
     })
     .helpOption('-h, --help', 'how it is used')
     .showHelpAfterError('(add --help for how it is used)')

@@ -49,10 +49,7 @@ export interface TerminalOptions {
   env: Readonly<Record<string, string | undefined>>
 }
 
-export function createTerminal(
-  { stdin, stdout, stderr }: Streams,
-  { quiet, fields, env }: TerminalOptions,
-): Terminal {
+export function createTerminal({ stdin, stdout, stderr }: Streams, { quiet, fields, env }: TerminalOptions): Terminal {
   const errIsTerminal = stderr.isTTY === true
   const outIsTerminal = stdout.isTTY === true
   const colors = errIsTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb'

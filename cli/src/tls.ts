@@ -13,7 +13,10 @@ const TRUST = 'with --ca-file FILE, or NODE_EXTRA_CA_CERTS=FILE'
 
 /** By Node's codes (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
 const CERTIFICATES: [RegExp, (host: string, thrown: Thrown, now: Date) => string][] = [
-  [/^DEPTH_ZERO_SELF_SIGNED_CERT$/, (host) => `the certificate of ${host} is self-signed: if it is yours, give it ${TRUST}`],
+  [
+    /^DEPTH_ZERO_SELF_SIGNED_CERT$/,
+    (host) => `the certificate of ${host} is self-signed: if it is yours, give it ${TRUST}`,
+  ],
   [
     /^(SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?))$/,
     (host) =>
@@ -44,7 +47,8 @@ const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/
 export function tlsMistake(thrown: Thrown, url: URL, now: Date): string | null {
   const { code = '' } = thrown
   if (url.protocol !== 'https:') return null
-  if (NO_TLS.test(code)) return `${url.host} speaks plain HTTP at this port: write http://${url.host}, or the port of HTTPS`
+  if (NO_TLS.test(code))
+    return `${url.host} speaks plain HTTP at this port: write http://${url.host}, or the port of HTTPS`
   const [, text] = CERTIFICATES.find(([pattern]) => pattern.test(code)) ?? []
   return text ? text(url.host, thrown, now) : null
 }

@@ -106,7 +106,10 @@ describe('a program', () => {
     later(11 * 3600)
     // A session is refreshed until twelve hours after its login.
     const codes = await begin()
-    await database.db.updateTable('sessions').set({ expires_at: new Date(at.now() + 3_600_000) }).execute()
+    await database.db
+      .updateTable('sessions')
+      .set({ expires_at: new Date(at.now() + 3_600_000) })
+      .execute()
     await at.deviceSignIn.answer(ada, codes.user_code, true, ORIGIN)
     const caller = await bearer((await redeem(codes.device_code)).access_token)
     later(1800)

@@ -74,7 +74,8 @@ export function createDeviceSignIn(
         .selectFrom('device_sign_ins')
         .select(sql<number>`count(*)::int`.as('count'))
         .executeTakeFirstOrThrow()
-      if (count >= MOST_WAITING) throw new Problem('overloaded', 'too many programs wait to be signed in; try again later')
+      if (count >= MOST_WAITING)
+        throw new Problem('overloaded', 'too many programs wait to be signed in; try again later')
       const [deviceCode, userCode] = [randomToken(32), randomUserCode()]
       await db
         .insertInto('device_sign_ins')

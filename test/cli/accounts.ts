@@ -61,6 +61,31 @@ export function accountCases(stage: Stage): void {
       expect([login.code, login.out]).toEqual([0, expect.stringContaining('second-factor (reader)')])
     })
 
+    test('with --device a person approves it in a session elsewhere, or refuses', async () => {
+      const { body } = await stage.service.call('POST', '/auth/token', ADMIN, { authorization: '' })
+      const headers = { authorization: `Bearer ${body.access_token}` }
+      const line = ['login', '--url', stage.service.api, '--device', '--plain-text', '--quiet']
+      const begin = async () => {
+        const home = await stage.stranger()
+        const { ended, seen } = home.start(line)
+        await expect.poll(() => seen.err).toMatch(/enter the code \w{4}-\w{4}/)
+        const [code = ''] = /\w{4}-\w{4}$/m.exec(seen.err) ?? []
+        return { home, ended, code }
+      }
+      const answer = async (code: string, approve: boolean) =>
+        (await stage.service.call('POST', `/auth/device/${code}`, { approve }, headers)).status
+      const [good, bad] = [await begin(), await begin()]
+      expect((await stage.service.call('GET', `/auth/device/${good.code}`, undefined, headers)).body.client).toMatch(
+        /^gatehouse on /,
+      )
+      expect([await answer(good.code, true), await answer(bad.code, false)]).toEqual([200, 200])
+      const { code, out } = await good.ended
+      expect([code, out]).toEqual([0, expect.stringContaining('as admin (admin)')])
+      expect((await good.home.run(['whoami'])).out).toContain('admin (admin)')
+      const refused = await bad.ended
+      expect([refused.code, refused.err]).toEqual([4, expect.stringContaining('[access_denied]')])
+    })
+
     test('a token comes from standard input or from a command, and never from a flag', async () => {
       const token = await tokenOf('reader')
       const home = await stage.stranger()

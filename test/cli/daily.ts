@@ -60,7 +60,8 @@ export function dailyCases(stage: Stage): void {
       expect((await home.run(['user', 'create', 'eve', '--role', 'reader'])).code).toBe(2)
       expect(await good('user', 'change', 'ada', '--role', 'maintainer')).toBe('ada (maintainer): changed\n')
       const signIn = async (word: string) =>
-        (await stage.service.call('POST', '/auth/token', { username: 'ada', password: word }, { authorization: '' })).status
+        (await stage.service.call('POST', '/auth/token', { username: 'ada', password: word }, { authorization: '' }))
+          .status
       expect(await signIn(password)).toBe(200)
       await good('user', 'disable', 'ada')
       expect(await signIn(password)).not.toBe(200)
@@ -88,7 +89,11 @@ export function dailyCases(stage: Stage): void {
       expect(await good('settings', 'get', 'email')).toContain('email.smtp_host\tmail.example.org\n')
       expect(await good('policy', 'set', 'sla_medium_days=45')).toBe('sla_medium_days\t45\n')
       expect((await json('policy', 'show')).sla_medium_days).toBe(45)
-      for (const wrong of [['settings', 'set', 'email.port=1'], ['settings', 'get', 'nothing'], ['policy', 'set', 'high=maybe']])
+      for (const wrong of [
+        ['settings', 'set', 'email.port=1'],
+        ['settings', 'get', 'nothing'],
+        ['policy', 'set', 'high=maybe'],
+      ])
         expect([wrong, (await home.run(wrong)).code]).toEqual([wrong, 2])
     })
 
@@ -125,7 +130,8 @@ export function dailyCases(stage: Stage): void {
     })
 
     test('--all has every entry of a long list, and a page says how many it leaves out', async () => {
-      for (let i = 0; i < 210; i++) await stage.service.call('PATCH', '/settings', { backup: { retention_count: 1 + (i % 9) } })
+      for (let i = 0; i < 210; i++)
+        await stage.service.call('PATCH', '/settings', { backup: { retention_count: 1 + (i % 9) } })
       const page = await home.run(['audit', 'list', '--quiet'])
       const [, total = ''] = /100 of (\d+)|50 of (\d+)/.exec(page.err) ?? []
       expect([page.code, page.err]).toEqual([0, expect.stringContaining('--all prints every one')])
@@ -133,11 +139,18 @@ export function dailyCases(stage: Stage): void {
       const seqs = all.out.trimEnd().split('\n').map(Number)
       expect(seqs.length).toBeGreaterThanOrEqual(Math.max(210, Number(total)))
       expect(new Set(seqs).size).toBe(seqs.length)
-      const rows = (await home.run(['audit', 'list', '--all', '--json', '--action', 'SETTINGS_CHANGE'])).out.trimEnd().split('\n')
+      const rows = (await home.run(['audit', 'list', '--all', '--json', '--action', 'SETTINGS_CHANGE'])).out
+        .trimEnd()
+        .split('\n')
       expect(rows.length).toBeGreaterThanOrEqual(210)
       for (const row of rows) expect(JSON.parse(row).action).toBe('SETTINGS_CHANGE')
       const pages = (await home.run(['api', 'GET', '/artifacts/audit/logs', '--paginate', '-f', 'per_page=50'])).out
-      expect(pages.trimEnd().split('\n').flatMap((line) => JSON.parse(line).items).length).toBeGreaterThanOrEqual(seqs.length)
+      expect(
+        pages
+          .trimEnd()
+          .split('\n')
+          .flatMap((line) => JSON.parse(line).items).length,
+      ).toBeGreaterThanOrEqual(seqs.length)
       expect((await home.run(['api', 'GET', '/auth/me', '--paginate'])).code).toBe(2)
     })
 

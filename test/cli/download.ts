@@ -19,7 +19,7 @@ export function downloadCases(stage: Stage): void {
       const files = {
         'get-deb': [await readFile(join(uploader.path, await deb(uploader, 'get-deb'))), 'noble'],
         'get-rpm': [await buildRpm({ name: 'get-rpm', version: '1.0', release: '1', arch: 'noarch' }), 'rocky9'],
-        'get-apk': [await buildApk({ name: 'get-apk', version: '1.0-r0' }), 'alpine3.21'],
+        'get-apk': [buildApk({ name: 'get-apk', version: '1.0-r0' }), 'alpine3.21'],
       } as const
       for (const [name, [bytes, codename]] of Object.entries(files)) {
         const file = `${name}.${name.slice(4)}`

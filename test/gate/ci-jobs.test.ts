@@ -167,7 +167,11 @@ it('the job for GitLab publishes, is green again, and fails for another project'
     ['already_there', 'already_there'],
   ])
   const other = await onGitLab(await idToken(service.api, '666'))
-  expect([other.code === 0, other.results, other.errors]).toEqual([false, [], expect.stringMatching(/\[unauthorized\]/)])
+  expect([other.code === 0, other.results, other.errors]).toEqual([
+    false,
+    [],
+    expect.stringMatching(/\[unauthorized\]/),
+  ])
 })
 
 it('a job of several commands signs in once, because its ID token works once', async () => {

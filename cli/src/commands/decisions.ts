@@ -57,7 +57,9 @@ async function show(context: Context, given: Given) {
     return EXITS.done
   }
   const what = `${plain(one.package)} ${plain(one.version)} (${plain(one.arch)}) in ${plain(one.distribution)}`
-  terminal.print(`${one.action} by ${plain(one.decided_by)}, ${one.decided_at}${one.active ? '' : ', not in force any more'}`)
+  terminal.print(
+    `${one.action} by ${plain(one.decided_by)}, ${one.decided_at}${one.active ? '' : ', not in force any more'}`,
+  )
   terminal.print(`about ${what}`)
   terminal.print(`sha256 ${one.sha256}`)
   terminal.print(`reason: ${plain(one.justification)}`)

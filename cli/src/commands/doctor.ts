@@ -16,7 +16,12 @@ interface Check {
 
 const ok = (name: string, detail: string): Check => ({ name, result: 'ok', detail, exit: EXITS.done })
 const warning = (name: string, detail: string): Check => ({ name, result: 'warning', detail, exit: EXITS.done })
-const failed = (name: string, detail: string, exit: Exit = EXITS.failed): Check => ({ name, result: 'failed', detail, exit })
+const failed = (name: string, detail: string, exit: Exit = EXITS.failed): Check => ({
+  name,
+  result: 'failed',
+  detail,
+  exit,
+})
 
 async function doctor(context: Context) {
   const { terminal, json } = context
@@ -78,7 +83,11 @@ async function* health({ version, signal }: Context, client: Client): AsyncGener
     .filter(([, check]) => !check.ok)
     .map(([name]) => name)
   const text = `${report.status}${wrong.length > 0 ? `: ${wrong.join(', ')}` : ''}`
-  yield report.status === 'healthy' ? ok('health', text) : report.status === 'degraded' ? warning('health', text) : failed('health', text)
+  yield report.status === 'healthy'
+    ? ok('health', text)
+    : report.status === 'degraded'
+      ? warning('health', text)
+      : failed('health', text)
   // A development build has no version number.
   if (/^\d/.test(report.version) && report.version !== version)
     yield warning('version', `the service is ${report.version}: curl -fsSO ${client.url}/cli/gatehouse.mjs`)
@@ -90,7 +99,9 @@ async function* signIn(context: Context): AsyncGenerator<Check> {
   try {
     client = await context.client()
     const me = need(await client.call('GET /auth/me', { signal }))
-    const scopes = Object.entries(me.scopes ?? {}).map(([key, values]) => `only ${key} ${(values as string[]).join(', ')}`)
+    const scopes = Object.entries(me.scopes ?? {}).map(
+      ([key, values]) => `only ${key} ${(values as string[]).join(', ')}`,
+    )
     yield ok('sign-in', [`${me.username}, ${me.role}`, ...scopes].join('; '))
     if (me.mfa_enrolment_required) yield failed('second factor', 'must be set up in the console first', EXITS.signedOut)
   } catch (error) {

@@ -30,7 +30,8 @@ async function download(context: Context, given: Given) {
   if (present === null) {
     const fetcher = await context.access.fetch()
     const located = await locate(context, client, fetcher, record)
-    if (!located.verified) terminal.complain('warning: this machine has no gpgv, so the signature of the index was not verified')
+    if (!located.verified)
+      terminal.complain('warning: this machine has no gpgv, so the signature of the index was not verified')
     await fetchFile(fetcher, located.url, file, record, context.signal)
     report(context, record, file, located.verified)
   } else report(context, record, file, null)
@@ -39,7 +40,17 @@ async function download(context: Context, given: Given) {
 
 function report({ terminal, json }: Context, record: Version, file: string, verified: boolean | null): void {
   const { name, version, arch, distribution, sha256, size_bytes: size } = record
-  if (json) terminal.document({ file, package: name, version, arch, distribution, sha256, size_bytes: size, index_verified: verified })
+  if (json)
+    terminal.document({
+      file,
+      package: name,
+      version,
+      arch,
+      distribution,
+      sha256,
+      size_bytes: size,
+      index_verified: verified,
+    })
   else terminal.print([file, sizeText(size), sha256].map(plain).join('\t'))
 }
 

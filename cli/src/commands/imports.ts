@@ -31,7 +31,8 @@ async function search(context: Context, given: Given) {
       none: () => 'nothing found',
     },
   )
-  if (answer.more) context.terminal.complain(`warning: the first ${answer.count}; there are more: add words, or --limit`)
+  if (answer.more)
+    context.terminal.complain(`warning: the first ${answer.count}; there are more: add words, or --limit`)
   return exit
 }
 

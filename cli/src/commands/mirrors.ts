@@ -27,7 +27,9 @@ type Plan = AnswerOf<'GET /import/mirror/sources/{id}/plan'>
 async function plan(context: Context, given: Given) {
   const { terminal, signal } = context
   const client = await context.client()
-  const answer = need(await client.call('GET /import/mirror/sources/{id}/plan', { params: { id: must(given, 'SOURCE') }, signal }))
+  const answer = need(
+    await client.call('GET /import/mirror/sources/{id}/plan', { params: { id: must(given, 'SOURCE') }, signal }),
+  )
   if (context.json) terminal.document(answer)
   else {
     terminal.table(
@@ -41,12 +43,19 @@ async function plan(context: Context, given: Given) {
   return EXITS.done
 }
 
-function explain({ terminal }: Context, { missing, packages, missing_bytes: bytes, distribution, limits, ...rest }: Plan) {
+function explain(
+  { terminal }: Context,
+  { missing, packages, missing_bytes: bytes, distribution, limits, ...rest }: Plan,
+) {
   if (packages.length < missing) terminal.complain(`warning: ${packages.length} of ${missing} are listed`)
-  terminal.note(`${missing} would come into ${plain(distribution)}, ${sizeText(bytes)}, in ${limits.runs} runs; ${rest.present} are there`)
+  terminal.note(
+    `${missing} would come into ${plain(distribution)}, ${sizeText(bytes)}, in ${limits.runs} runs; ${rest.present} are there`,
+  )
   for (const { reason, count } of rest.left_out) terminal.note(`${count} left out: ${plain(reason)}`)
   if (rest.unmatched.total > 0)
-    terminal.complain(`warning: ${rest.unmatched.total} names match nothing: ${rest.unmatched.names.map(plain).join(', ')}`)
+    terminal.complain(
+      `warning: ${rest.unmatched.total} names match nothing: ${rest.unmatched.names.map(plain).join(', ')}`,
+    )
   if (!limits.fits)
     terminal.complain(`warning: needs ${sizeText(limits.needed_bytes)}, and ${sizeText(limits.free_bytes)} are free`)
 }

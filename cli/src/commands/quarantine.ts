@@ -68,7 +68,8 @@ async function quarantineOne(
 
 function say({ terminal }: Context, { package: name, version, answer, exit }: Result): void {
   const what = `${plain(name)} ${plain(version)}`
-  if (exit === EXITS.done) terminal.print(`${what}: quarantined in ${(answer as Answer).distributions.map(plain).join(', ')}`)
+  if (exit === EXITS.done)
+    terminal.print(`${what}: quarantined in ${(answer as Answer).distributions.map(plain).join(', ')}`)
   else terminal.complain(`${what}: ${plain(String((answer as { detail?: unknown }).detail))}`)
 }
 

@@ -178,7 +178,14 @@ export const uploadCommands: readonly Command[] = [
     summary: 'Send packages through the gate into one or more distributions',
     details:
       'All files are tried; the gravest result is the exit code. Network errors and busy answers are tried again, up to five times. The same command again sends what is missing: bytes that are there already count as done. Prints a line for each file: result, file, distribution, text.',
-    arguments: [{ name: 'FILES', many: true, files: true, summary: 'package files; * ? [] and ** are expanded, - reads their names from standard input' }],
+    arguments: [
+      {
+        name: 'FILES',
+        many: true,
+        files: true,
+        summary: 'package files; * ? [] and ** are expanded, - reads their names from standard input',
+      },
+    ],
     flags: [
       {
         name: 'distribution',

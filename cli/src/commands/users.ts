@@ -64,7 +64,8 @@ async function newPassword({ terminal }: Context): Promise<string> {
 
 async function change(context: Context, given: Given, more: { active?: boolean }, done: string) {
   const body = { role: given.text('role'), ...about(given), ...more }
-  if (Object.values(body).every((one) => one === undefined)) throw usage('nothing to change: give --role, --full-name or --email')
+  if (Object.values(body).every((one) => one === undefined))
+    throw usage('nothing to change: give --role, --full-name or --email')
   const client = await context.client()
   const params = { username: must(given, 'NAME') }
   const changed = need(await client.call('PATCH /auth/users/{username}', { params, body, signal: context.signal }))
@@ -90,7 +91,10 @@ async function resetPassword(context: Context, given: Given) {
 async function resetMfa(context: Context, given: Given) {
   const params = await agreed(context, given, 'remove the second factor of')
   const client = await context.client()
-  return report(context, need(await client.call('DELETE /auth/users/{username}/mfa', { params, signal: context.signal })))
+  return report(
+    context,
+    need(await client.call('DELETE /auth/users/{username}/mfa', { params, signal: context.signal })),
+  )
 }
 
 async function remove(context: Context, given: Given) {
@@ -102,7 +106,8 @@ async function remove(context: Context, given: Given) {
 
 async function agreed({ terminal }: Context, given: Given, what: string): Promise<{ username: string }> {
   const username = must(given, 'NAME')
-  if (!given.is('yes') && !(await confirm(terminal, `${what} ${username}?`, '--yes'))) throw failed('nothing was changed')
+  if (!given.is('yes') && !(await confirm(terminal, `${what} ${username}?`, '--yes')))
+    throw failed('nothing was changed')
   return { username }
 }
 

@@ -7,9 +7,10 @@ import { promisify } from 'node:util'
 
 /** The bytes of an armored key (RFC 9580, section 6.2), which gpgv reads in no other form. */
 export function dearmored(armored: string): Buffer {
-  const [, base64 = ''] = /-----BEGIN PGP PUBLIC KEY BLOCK-----\n(?:[^\n]+: [^\n]*\n)*\n([^-]*?)(?:\n=[\w+/]{4})?\n-----END/.exec(
-    armored.replaceAll('\r', ''),
-  ) ?? []
+  const [, base64 = ''] =
+    /-----BEGIN PGP PUBLIC KEY BLOCK-----\n(?:[^\n]+: [^\n]*\n)*\n([^-]*?)(?:\n=[\w+/]{4})?\n-----END/.exec(
+      armored.replaceAll('\r', ''),
+    ) ?? []
   return Buffer.from(base64, 'base64')
 }
 
@@ -17,7 +18,11 @@ export function dearmored(armored: string): Buffer {
  * @param files the signed file, or the detached signature and then the file
  * @returns null when there is no gpgv
  */
-export async function isSigned(armoredKey: string, files: readonly Buffer[], signal: AbortSignal): Promise<boolean | null> {
+export async function isSigned(
+  armoredKey: string,
+  files: readonly Buffer[],
+  signal: AbortSignal,
+): Promise<boolean | null> {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-'))
   try {
     const paths = files.map((_, i) => join(directory, `file${i}`))

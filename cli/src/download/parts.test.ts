@@ -2,7 +2,16 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { apkIndex, inApkIndex, inPackages, inPrimary, inRepomd, releaseFiles, repositoryIn, signedText } from './parts.ts'
+import {
+  apkIndex,
+  inApkIndex,
+  inPackages,
+  inPrimary,
+  inRepomd,
+  releaseFiles,
+  repositoryIn,
+  signedText,
+} from './parts.ts'
 
 const A = 'a'.repeat(64)
 const B = 'b'.repeat(64)
@@ -26,7 +35,8 @@ test('a Release file inside its signature', () => {
 })
 
 test('the index of apt', () => {
-  const stanza = (name: string, sha256: string) => `Package: ${name}\nFilename: pool/${name}.deb\nSHA256: ${sha256}\nSHA512: x\n`
+  const stanza = (name: string, sha256: string) =>
+    `Package: ${name}\nFilename: pool/${name}.deb\nSHA256: ${sha256}\nSHA512: x\n`
   const packages = `${stanza('one', A)}\n${stanza('two', B)}\n`
   expect(inPackages(packages, B)).toBe('pool/two.deb')
   expect(inPackages(packages, 'c'.repeat(64))).toBeNull()

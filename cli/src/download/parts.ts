@@ -9,7 +9,8 @@ export function repositoryIn(content: string): string | null {
 
 /** The text of a clear-signed message (RFC 9580, section 7), whose signature was verified before. */
 export function signedText(message: string): string {
-  const [, text] = /^-----BEGIN PGP SIGNED MESSAGE-----\n(?:.+\n)*\n([^]*?)\n-----BEGIN PGP SIGNATURE-----/m.exec(message) ?? []
+  const [, text] =
+    /^-----BEGIN PGP SIGNED MESSAGE-----\n(?:.+\n)*\n([^]*?)\n-----BEGIN PGP SIGNATURE-----/m.exec(message) ?? []
   return (text ?? '').replace(/^- /gm, '')
 }
 
@@ -21,7 +22,9 @@ export function releaseFiles(release: string): { path: string; sha256: string }[
 
 /** Where the index of apt has the file with this digest. */
 export function inPackages(packages: string, sha256: string): string | null {
-  const stanza = packages.split(/\n\n+/).find((one) => one.includes(`\nSHA256: ${sha256}\n`) || one.endsWith(`\nSHA256: ${sha256}`))
+  const stanza = packages
+    .split(/\n\n+/)
+    .find((one) => one.includes(`\nSHA256: ${sha256}\n`) || one.endsWith(`\nSHA256: ${sha256}`))
   return /^Filename: (\S+)$/m.exec(stanza ?? '')?.[1] ?? null
 }
 
@@ -44,7 +47,10 @@ const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 const unescaped = (text: string) => text.replace(/&(amp|lt|gt|quot|apos);/g, (_, name: string) => ENTITIES[name] ?? '')
 
 /** Whether the index of apk has this version with this size. */
-export function inApkIndex(index: string, { name, version, size }: { name: string; version: string; size: number }): boolean {
+export function inApkIndex(
+  index: string,
+  { name, version, size }: { name: string; version: string; size: number },
+): boolean {
   return index.split(/\n\n+/).some((entry) => {
     const lines = entry.split('\n')
     return [`P:${name}`, `V:${version}`, `S:${size}`].every((line) => lines.includes(line))

@@ -18,7 +18,12 @@ export const postAuthDevice = declare({
   access: 'public',
   limit: 'credentials',
   body: Type.Object({
-    client: Type.String({ minLength: 1, maxLength: 100, pattern: LINE_PATTERN, description: 'what asks, for the person' }),
+    client: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      pattern: LINE_PATTERN,
+      description: 'what asks, for the person',
+    }),
   }),
   answer: Type.Object({
     device_code: Type.String({ description: 'kept by the program' }),

@@ -13,6 +13,13 @@ import { form, send, type Reply } from '../http.ts'
 type Case = [code: ProblemCode, status: number, when: string, provoke: (gate: Gate) => Promise<Reply>]
 
 export const rejectedBytes = () => buildDeb({ name: 'refused-once' })
+/** A program that asks for a session. */
+async function program(gate: Gate) {
+  const { body } = await gate.call('POST', '/auth/device', { as: null, body: { client: 'a program' } })
+  const ask = () => gate.call('POST', '/auth/device/token', { as: null, body: { device_code: body['device_code'] } })
+  return { ask, userCode: String(body['user_code']) }
+}
+
 const digest = (algorithm: string, bytes: Uint8Array) => createHash(algorithm).update(bytes).digest('hex')
 
 /** Prepares an LDAP user, a rejected record, and triggers that fail when certain rows are touched. */
@@ -164,6 +171,38 @@ export const ORDINARY: Case[] = [
     'a reset token was never issued',
     (gate) =>
       gate.call('POST', '/auth/reset-password', { as: null, body: { token: 'x'.repeat(43), new_password: PASSWORD } }),
+  ],
+  [
+    'expired_token',
+    400,
+    'a program asks with a code that was never issued',
+    (gate) => gate.call('POST', '/auth/device/token', { as: null, body: { device_code: 'x'.repeat(43) } }),
+  ],
+  [
+    'authorization_pending',
+    400,
+    'a program asks before a person has answered',
+    async (gate) => (await program(gate)).ask(),
+  ],
+  [
+    'slow_down',
+    400,
+    'a program asks twice within five seconds',
+    async (gate) => {
+      const { ask } = await program(gate)
+      await ask()
+      return ask()
+    },
+  ],
+  [
+    'access_denied',
+    400,
+    'the person refused the program',
+    async (gate) => {
+      const { ask, userCode } = await program(gate)
+      await gate.call('POST', `/auth/device/${userCode}`, { as: gate.people.reader.session, body: { approve: false } })
+      return ask()
+    },
   ],
   [
     'invalid_package',

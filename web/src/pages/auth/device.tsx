@@ -30,8 +30,9 @@ export default function Device() {
         ) : look.isSuccess ? (
           <>
             <p>
-              <strong>{look.data.client}</strong>, from the address {look.data.ip}, asks to be signed in as you, with all your
-              rights. Approve only what you started yourself a moment ago: nobody else has a reason to send you a code.
+              <strong>{look.data.client}</strong>, from the address {look.data.ip}, asks to be signed in as you, with
+              all your rights. Approve only what you started yourself a moment ago: nobody else has a reason to send you
+              a code.
             </p>
             <Group>
               <Button loading={answer.isPending} onClick={() => answer.mutate(true)}>
