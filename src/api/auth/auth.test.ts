@@ -151,7 +151,7 @@ describe('access', () => {
     const mfa = ['setup', 'confirm', 'disable', 'recovery-codes'].map((step) => `/auth/mfa/${step}`)
     const device = ['/auth/device/{user_code}', '/auth/device/{user_code}']
     expect(closed).toEqual(['/auth/change-password', '/auth/logout', '/auth/refresh', ...mfa, ...device])
-    expect(routes).toHaveLength(34)
+    expect(routes).toHaveLength(36)
   })
 
   test('endpoints that create something answer 201, all others 200', () => {
