@@ -8,17 +8,33 @@ test('each event in each state is declared once', () => {
   expect(new Set(TRANSITIONS.map(({ event }) => event))).toEqual(new Set(STATUS_EVENTS))
 })
 
-test('a rejected record can only be deleted', () => {
+test('a rejected record can only be deleted, or the rejection be undone', () => {
   const leaving = TRANSITIONS.filter(({ from, to }) => from === 'rejected' && to !== 'rejected')
-  expect(leaving.map(({ event }) => event)).toEqual(['delete'])
+  expect(leaving.map(({ event }) => event)).toEqual(['undo', 'undo_served', 'delete'])
 })
 
-test('only a passed upload, a placement, an approval and a scan that was missing at arrival add a package to the index', () => {
+test.each(['published', 'rejected', 'pending_review'] as const)(
+  'undoing a decision that left a record %s offers it to clients exactly if they were offered it before',
+  (status) => {
+    for (const [event, served] of [
+      ['undo', false],
+      ['undo_served', true],
+    ] as const) {
+      const transition = transitionOf(status, event)
+      // A rejected record is not served; a record under review is served as it was.
+      const now = status === 'pending_review' ? served : status === 'published'
+      expect(transition && [transition.to, servedAfter(transition, now)]).toEqual(['pending_review', served])
+    }
+  },
+)
+
+test('only a passed upload, a placement, an approval, a scan that was missing at arrival and an undone rejection add a package to the index', () => {
   expect(TRANSITIONS.filter(({ served }) => served === 'offered').map(({ event }) => event)).toEqual([
     'arrive_passed',
     'place',
     'approve',
     'pass',
+    'undo_served',
   ])
 })
 

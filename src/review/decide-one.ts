@@ -14,10 +14,11 @@ import {
   type Changed,
 } from '../packages/records/change-record.ts'
 import type { Rendered } from '../packages/records/entries.ts'
-import { activeDecisions, closeDecisions, insertDecision } from '../packages/records/decisions.ts'
+import { activeDecisions, closeDecisions, insertDecision, noteBefore } from '../packages/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { coverOf, withAcceptance } from '../domain/acceptance.ts'
+import { stateBefore } from './before.ts'
 import { eventBase, NO_REVIEW, NOT_HELD, type Actor, type ReviewDeps } from './deps.ts'
 import type { Plan } from './plan.ts'
 import type { CleanUpDeps } from './settle.ts'
@@ -40,6 +41,8 @@ const EVENTS: Record<DecisionAction, StatusEvent> = {
   reject: 'reject',
   upgrade_required: 'require_upgrade',
 }
+/** How long its maker can undo a decision. */
+export const UNDO_MS = 60_000
 export const REPLACED = 'replaced by a later decision'
 
 /** @param event by default the event of the plan's action; `refresh` when the decision replaces another one */
@@ -74,6 +77,9 @@ export async function decideOne(
     resolved_by: null,
     resolution_note: null,
   })
+  // Where one decision replaces another without a change of the record, there is nothing to give back.
+  if (event !== 'refresh')
+    await noteBefore(tx, decision.id, new Date(now.getTime() + UNDO_MS), now, stateBefore(before, replaced))
   const change: Change = {
     event,
     rendered,

@@ -8,6 +8,7 @@ import { activeDecisions, closeDecisions, reopenDecisions } from '../packages/re
 import { findingsOf } from '../packages/records/findings.ts'
 import { transaction } from '../store/transaction.ts'
 import { withAcceptance } from '../domain/acceptance.ts'
+import { givenBack, stateBefore } from './before.ts'
 import { REPLACED, type DecideDeps, type DecidedHere } from './decide-one.ts'
 import { eventBase, type Actor } from './deps.ts'
 import { cleanUp, publishChanges } from './settle.ts'
@@ -38,7 +39,6 @@ export async function revertDecisions(
       await reopenDecisions(tx, replaced, REPLACED)
       // Another change was made first, and it stays.
       if (row?.status !== 'published') continue
-      const { cve_status, held_reason, review_due_at, review_origin, review_since, overdue_noted_at } = before
       done.push(
         await changeRecord(
           tx,
@@ -47,14 +47,7 @@ export async function revertDecisions(
           {
             event: before.served ? 'revoke' : 'unpublishable',
             findings: withAcceptance(findingsOf(row), (await activeDecisions(tx, [row.id])).get(row.id) ?? []),
-            set: {
-              ...{ cve_status, held_reason, review_due_at },
-              validation_steps: JSON.stringify(before.validation_steps),
-            },
-            review: {
-              ...{ review_origin, review_since, overdue_noted_at },
-              review_reasons: before.review_reasons && JSON.stringify(before.review_reasons),
-            },
+            ...givenBack(stateBefore(before, replaced)),
             audit: {
               ...eventBase(row, actor),
               action: 'PUBLISH_FAILURE',

@@ -11,6 +11,7 @@ import type { DecisionBody } from './plan.ts'
 import { quarantine } from './quarantine.ts'
 import { rescan, type RescanOptions, type Rescanned } from './rescan.ts'
 import { checkSla, type SlaReport } from './check-deadlines.ts'
+import { undoDecisions, type UndoneItem } from './undo.ts'
 
 /** The functions are documented where they are defined. */
 export interface Review {
@@ -21,6 +22,7 @@ export interface Review {
     actor: Actor,
     options: { dryRun: boolean },
   ): Promise<DecidedItem[]>
+  undoDecisions(ids: readonly number[], actor: Actor): Promise<UndoneItem[]>
   quarantine(selector: RecordSelector, reason: string | null, actor: Actor): Promise<Changed[]>
   rescan(selector: RecordSelector, actor: Actor): Promise<Rescanned[]>
   checkSla(actor: Actor, signal?: AbortSignal): Promise<SlaReport>
@@ -34,6 +36,7 @@ export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Rev
   return {
     decide: (selector, body, actor) => decide(deps, selector, body, actor),
     decideSeveral: (selectors, body, actor, options) => decideSeveral(deps, selectors, body, actor, options),
+    undoDecisions: (ids, actor) => undoDecisions(deps, ids, actor),
     quarantine: (selector, reason, actor) => quarantine(deps, selector, reason, actor),
     rescan: (selector, actor) => rescan(deps, selector, actor, options),
     checkSla: (actor, signal) => checkSla(deps, actor, signal),

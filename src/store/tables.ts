@@ -79,6 +79,7 @@ import type {
   RecordsView,
   ReservationsTable,
   ReviewsTable,
+  UndoNotesTable,
 } from './tables/packages.ts'
 import type {
   DistributionsTable,
@@ -128,6 +129,7 @@ export interface Tables {
   superseded_generations: SupersededGenerationsTable
   artifacts: ArtifactsTable
   decisions: DecisionsTable
+  undo_notes: UndoNotesTable
   findings: FindingsTable
   finding_names: FindingNamesTable
   finding_sets: FindingSetsTable

@@ -7,6 +7,7 @@ import { detailContract } from './console/details.ts'
 import { evidenceContract } from './console/evidence.ts'
 import { oneContract } from './console/one.ts'
 import { queueContract } from './console/queue.ts'
+import { undoContract } from './console/undo.ts'
 import { vulnerabilityContract } from './console/vulnerabilities.ts'
 
 const gate = await startGate({ overrides: { cveScanner } })
@@ -19,6 +20,7 @@ describe('the evidence of a review', () => evidenceContract(gate))
 describe('details', () => detailContract(gate))
 describe('one of a list', () => oneContract(gate))
 describe('decisions about several packages', () => bulkContract(gate))
+describe('undone decisions', () => undoContract(gate))
 
 test('no test above caused an unexpected error', () => {
   expect(gate.errors).toEqual([])

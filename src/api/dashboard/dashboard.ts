@@ -26,7 +26,7 @@ const RECENT = 20
 /** Actions about packages, which every role may see. */
 export const PACKAGE_ACTIONS: readonly string[] = [
   ...['UPLOAD', 'IMPORT', 'DELETE', 'PROMOTE', 'MIGRATE', 'QUARANTINE'],
-  ...['SECURITY_DECISION', 'DECISION_RESOLVED', 'RESCAN', 'CVE_REMATCH', 'SLA_EXPIRED'],
+  ...['SECURITY_DECISION', 'DECISION_RESOLVED', 'DECISION_UNDONE', 'RESCAN', 'CVE_REMATCH', 'SLA_EXPIRED'],
 ]
 
 export function dashboardRoutes(deps: DashboardRouteDeps): Route[] {

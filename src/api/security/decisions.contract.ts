@@ -1,10 +1,11 @@
 // Declarations of /security/decisions: list, change and assign decisions; the check of deadlines; the report.
 import Type from 'typebox'
-import { DecisionActionSchema } from '../shared/words.ts'
+import { DecisionActionSchema, PackageStatusSchema } from '../shared/words.ts'
 import { Nullable, pageQuery, TimeSchema } from '../http/schemas.ts'
 import { CountsSchema, DecisionAnswer, DecisionSchema, SlaSchema } from '../shared/decision-schemas.ts'
 import { DecisionBodySchema, DecisionId, SecurityItem } from './schemas.ts'
 import { SECTIONS } from '../settings/settings.contract.ts'
+import { RadiusSchema } from '../shared/download-schemas.ts'
 import { declare } from '../http/route.ts'
 
 export const Listed = Type.Object(
@@ -113,6 +114,48 @@ export const deleteSecurityDecisionsId = declare({
   }),
   answer: DecisionAnswer,
   problems: ['validation_error', 'not_found', 'not_under_review'],
+})
+
+export const postSecurityDecisionsUndo = declare({
+  method: 'POST',
+  path: '/security/decisions/undo',
+  tag: 'security',
+  summary: "Undo decisions of one's own within a minute: status, findings and index are as before",
+  example: { ids: [7] },
+  access: 'maintainer+',
+  action: 'review',
+  body: Type.Object(
+    { ids: Type.Array(DecisionId.properties.id, { minItems: 1, maxItems: 1000 }) },
+    { title: 'UndoBody' },
+  ),
+  answer: Type.Object(
+    {
+      status: Type.Enum(['ok', 'partial', 'failed']),
+      undone: Type.Integer(),
+      failed: Type.Integer(),
+      items: Type.Array(
+        Type.Object({
+          decision_id: Type.Integer(),
+          result: Type.Enum(['undone', 'failed']),
+          package: Nullable(Type.String()),
+          version: Nullable(Type.String()),
+          distribution: Nullable(Type.String()),
+          arch: Nullable(Type.String()),
+          status: Nullable(PackageStatusSchema),
+          served: Nullable(Type.Boolean({ description: 'whether clients get it now' })),
+          downloads: Nullable(RadiusSchema),
+          code: Nullable(Type.String({ description: 'why it failed' })),
+          detail: Nullable(Type.String()),
+        }),
+        {
+          description:
+            'in the order of the request; `downloads`: who fetched it since the day of the decision, as far as logs are counted',
+        },
+      ),
+    },
+    { title: 'UndoneDecisions' },
+  ),
+  problems: ['publication_failed', 'storage_unavailable', 'storage_full'],
 })
 
 export const patchSecurityDecisionsIdAssign = declare({

@@ -4,6 +4,8 @@ import { isoTime, type Clock } from '../../kernel/clock.ts'
 import { decisionOf, findDecision } from '../../review/decisions.ts'
 import type { Review } from '../../review/review.ts'
 import { decisionPage, type DecisionFilter } from '../../packages/records/decision-query.ts'
+import type { Downloads } from '../../operations/downloads/downloads.ts'
+import { dayOf } from '../../store/downloads/days.ts'
 import type { Db } from '../../store/db.ts'
 import { queuePage } from '../../packages/records/queue-query.ts'
 import { securityPage } from '../../packages/records/review-query.ts'
@@ -17,13 +19,22 @@ import {
   getSecurityDecisionsUnassigned,
   putSecurityDecisionsId,
   deleteSecurityDecisionsId,
+  postSecurityDecisionsUndo,
   patchSecurityDecisionsIdAssign,
   postSecurityCheckSla,
   getSecurityReport,
 } from './decisions.contract.ts'
 import { handle } from '../http/route.ts'
 
-export function securityDecisionRoutes(deps: { db: Db; clock: Clock; review: Review; settings(): Settings }): Route[] {
+interface DecisionDeps {
+  db: Db
+  clock: Clock
+  review: Review
+  downloads: Pick<Downloads, 'radiusOf'>
+  settings(): Settings
+}
+
+export function securityDecisionRoutes(deps: DecisionDeps): Route[] {
   const { db, review } = deps
 
   async function list(filter: DecisionFilter, query: { page: number; per_page: number }) {
@@ -59,6 +70,32 @@ export function securityDecisionRoutes(deps: { db: Db; clock: Clock; review: Rev
         actorOf(call),
       )
       return { status: 'withdrawn', decision: decisionOf(decision, deps.clock.now()) }
+    }),
+    handle(postSecurityDecisionsUndo, async (call) => {
+      const undone = await review.undoDecisions(call.body.ids, actorOf(call))
+      const today = dayOf(deps.clock.now())
+      const earliest = Math.min(
+        today,
+        ...undone.flatMap(({ decision }) => (decision ? dayOf(decision.decided_at) : [])),
+      )
+      const rows = undone.flatMap(({ change }) => change?.row ?? [])
+      const radiusOf = await deps.downloads.radiusOf(rows, today - earliest + 1)
+      const items = undone.map(({ id, decision, change, problem }) => ({
+        decision_id: id,
+        result: problem ? ('failed' as const) : ('undone' as const),
+        package: decision?.package ?? null,
+        version: decision?.version ?? null,
+        distribution: decision?.distribution ?? null,
+        arch: decision?.arch ?? null,
+        status: change?.row.status ?? null,
+        served: change?.row.served ?? null,
+        downloads: change ? radiusOf(change.row) : null,
+        code: problem?.code ?? null,
+        detail: problem?.detail ?? null,
+      }))
+      const failed = items.filter(({ result }) => result === 'failed').length
+      const status = failed === 0 ? 'ok' : failed < items.length ? 'partial' : 'failed'
+      return { status, undone: items.length - failed, failed, items }
     }),
     handle(patchSecurityDecisionsIdAssign, async (call) => {
       const decision = await review.assignDecision(call.params.id, call.body.assigned_to, actorOf(call))

@@ -29,6 +29,8 @@ export const SecurityItem = Type.Intersect(
     HeadSchema,
     Type.Object({
       sha256: Type.String(),
+      source_package: Type.String(),
+      source_version: Type.String(),
       format: FormatSchema,
       held_reason: Nullable(HeldReasonSchema),
       origin: Nullable(Type.String({ description: 'what requested the review' })),
@@ -41,6 +43,8 @@ export const SecurityItem = Type.Intersect(
       total_cve: Type.Integer(),
       kev_count: Type.Integer(),
       high_epss_count: Type.Integer(),
+      epss_max: Nullable(Type.Number({ description: 'the highest EPSS score of a finding' })),
+      holding_count: Type.Integer({ description: 'findings that wait for a decision' }),
       hash_verified: Type.Boolean(),
       actions: Type.Array(PolicyActionSchema),
       decision: Nullable(DecisionSchema),

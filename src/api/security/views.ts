@@ -40,6 +40,8 @@ function itemOf(row: LightRow, totals: FindingTotals | undefined, decisions: rea
     ...headOf(row),
     format: row.format,
     sha256: row.sha256,
+    source_package: row.source_package ?? row.name,
+    source_version: row.source_version ?? row.version,
     held_reason: row.held_reason,
     origin: row.review_origin,
     reasons: row.review_reasons ?? [],
@@ -51,6 +53,8 @@ function itemOf(row: LightRow, totals: FindingTotals | undefined, decisions: rea
     total_cve: totals?.total ?? 0,
     kev_count: totals?.kev ?? 0,
     high_epss_count: totals?.likely ?? 0,
+    epss_max: totals?.epss ?? null,
+    holding_count: totals?.holding ?? 0,
     // Files are stored under the digest that was computed while they were received.
     hash_verified: true,
     actions: totals?.actions ?? [],

@@ -54,7 +54,7 @@ test('the outbox skips exactly the entries that make no event', async ({ onTestF
   const database = await createTestDatabase()
   onTestFinished(() => database.close())
   const actions =
-    'UPLOAD IMPORT CVE_REMATCH RESCAN DECISION_RESOLVED SECURITY_DECISION SLA_EXPIRED SLA_EXPIRING SYNC MIRROR INTEGRITY_ALERT SCHEDULER_JOB_FAILED LOGIN PROMOTE'
+    'UPLOAD IMPORT CVE_REMATCH RESCAN DECISION_RESOLVED DECISION_UNDONE SECURITY_DECISION SLA_EXPIRED SLA_EXPIRING SYNC MIRROR INTEGRITY_ALERT SCHEDULER_JOB_FAILED LOGIN PROMOTE'
   const outcomes = [null, 'pending_review', 'quarantined', 'published', 'overdue', 'failed', 'already_exists']
   const entries = actions
     .split(' ')

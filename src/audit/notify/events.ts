@@ -32,7 +32,7 @@ const ORDINARY = new Set([
 /** Most entries are never sent: a bulk import writes tens of thousands. This skips entries for which `eventOf` returns null. */
 export const maySend = sql<boolean>`(action in ('SECURITY_DECISION', 'SLA_EXPIRED', 'SLA_EXPIRING', 'SYNC', 'MIRROR', 'INTEGRITY_ALERT', 'SCHEDULER_JOB_FAILED')
   or action in ('UPLOAD', 'IMPORT', 'PROMOTE', 'MIGRATE') and (outcome in ('pending_review', 'quarantined') or result = 'FAILURE')
-  or action in ('CVE_REMATCH', 'RESCAN', 'DECISION_RESOLVED') and outcome = 'pending_review')`
+  or action in ('CVE_REMATCH', 'RESCAN', 'DECISION_RESOLVED', 'DECISION_UNDONE') and outcome = 'pending_review')`
 
 /**
  * @param pipeline results of the record's checks; null when there is no record
@@ -60,6 +60,7 @@ export function eventOf(
     case 'RESCAN':
       return entry.result === 'WARNING' && entry.outcome === 'pending_review' ? 'PENDING_REVIEW' : null
     case 'DECISION_RESOLVED':
+    case 'DECISION_UNDONE':
       return entry.outcome === 'pending_review' ? 'PENDING_REVIEW' : null
     case 'SECURITY_DECISION':
       return 'DECISION'

@@ -26,6 +26,12 @@ test.each<[string, Partial<ChainedEntry>, string[]]>([
   ['SECURITY_DECISION', { outcome: 'assigned' }, ['decision assigned']],
   ['SECURITY_DECISION', FAILED, []],
   ['DECISION_RESOLVED', { outcome: 'pending_review' }, ['decision resolved', 'package held']],
+  [
+    'DECISION_UNDONE',
+    { outcome: 'pending_review', extra: { previous_status: 'published' } },
+    ['decision undone', 'package held'],
+  ],
+  ['DECISION_UNDONE', { outcome: 'pending_review', extra: { previous_status: 'pending_review' } }, ['decision undone']],
   ['SLA_EXPIRED', { outcome: 'overdue' }, []],
   ['SLA_EXPIRED', { outcome: 'pending_review' }, ['package held']],
   ['RESCAN', { outcome: 'published', extra: { previous_status: 'published' } }, ['scan rescan']],

@@ -21,7 +21,7 @@ export type ChainedEntry = Selectable<AuditTable> & { seq: number }
 /** Actions with events; entries of other actions are not read. */
 export const LIVE_ACTIONS = [
   ...['UPLOAD', 'IMPORT', 'DELETE', 'PROMOTE', 'MIGRATE', 'QUARANTINE'],
-  ...['SECURITY_DECISION', 'DECISION_RESOLVED', 'RESCAN', 'CVE_REMATCH', 'SLA_EXPIRED'],
+  ...['SECURITY_DECISION', 'DECISION_RESOLVED', 'DECISION_UNDONE', 'RESCAN', 'CVE_REMATCH', 'SLA_EXPIRED'],
 ] as const
 
 type PackageAction = BusEvents['package']['action']
@@ -60,6 +60,8 @@ function unnumbered(entry: ChainedEntry): Omit<LiveEvent, 'id'>[] {
       ]
     case 'DECISION_RESOLVED':
       return [decisionEvent(entry), ...(outcome === 'pending_review' ? changed(entry, outcome) : [])]
+    case 'DECISION_UNDONE':
+      return [decisionEvent(entry), ...(outcome === extra['previous_status'] ? [] : changed(entry, outcome))]
     case 'SLA_EXPIRED':
       return changed(entry, outcome)
     case 'RESCAN':
@@ -85,11 +87,13 @@ const packageEvent = (entry: ChainedEntry, action: PackageAction, status: string
   data: { action, ...named(entry), status },
 })
 
+const WITHOUT_ACTION: Readonly<Record<string, string>> = { DECISION_RESOLVED: 'resolved', DECISION_UNDONE: 'undone' }
+
 const decisionEvent = (entry: ChainedEntry): Omit<LiveEvent, 'id'> => ({
   ...{ event: 'decision', access: 'reader+', people: ['decided_by'] },
   data: {
     ...named(entry),
-    action: entry.action === 'DECISION_RESOLVED' ? 'resolved' : entry.outcome,
+    action: WITHOUT_ACTION[entry.action] ?? entry.outcome,
     status: entry.extra['status'] ?? entry.outcome,
     decided_by: entry.username,
   },

@@ -41,8 +41,11 @@ export interface Downloads {
   stats(days: number): ReturnType<typeof statsOf>
   /** Downloads of a name; `pages` lists who downloaded it. */
   ofName(filter: NameFilter): ReturnType<typeof ofName>
-  /** Who downloaded each of these records in the last `RADIUS_DAYS` days. */
-  radiusOf(records: readonly FileOfRecord[]): Promise<(record: FileOfRecord) => BlastRadius & { days: number }>
+  /** Who downloaded each of these records in the last days, by default `RADIUS_DAYS`. */
+  radiusOf(
+    records: readonly FileOfRecord[],
+    days?: number,
+  ): Promise<(record: FileOfRecord) => BlastRadius & { days: number }>
   /** Who downloaded a name in the last `RADIUS_DAYS` days, in any version and distribution. */
   radiusOfName(name: string, format: FormatId): Promise<BlastRadius & { days: number }>
   /** All downloads that were ever counted; these numbers never fall. */
@@ -66,9 +69,9 @@ export function createDownloads(deps: Deps): Downloads {
   return {
     stats: (days) => statsOf(deps, days),
     ofName: (filter) => ofName(deps, filter),
-    async radiusOf(records) {
-      const found = await whoDownloaded(deps.db, records, rangeOf(deps, RADIUS_DAYS).from, MOST_RADIUS)
-      return (record) => ({ days: RADIUS_DAYS, ...(found.get(recordKey(record)) ?? { ...NONE, downloaded_by: [] }) })
+    async radiusOf(records, days = RADIUS_DAYS) {
+      const found = await whoDownloaded(deps.db, records, rangeOf(deps, days).from, MOST_RADIUS)
+      return (record) => ({ days, ...(found.get(recordKey(record)) ?? { ...NONE, downloaded_by: [] }) })
     },
     async radiusOfName(name, format) {
       const { from } = rangeOf(deps, RADIUS_DAYS)

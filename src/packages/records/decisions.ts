@@ -1,7 +1,7 @@
 // Decisions as rows: added, read and closed, never changed otherwise. The rules of review are in `review/`.
 import { sql, type Insertable } from 'kysely'
 import type { Db } from '../../store/db.ts'
-import type { DecisionRow, DecisionsTable, PackageRow } from '../../store/tables.ts'
+import type { DecisionRow, DecisionsTable, PackageRow, StateBefore } from '../../store/tables.ts'
 
 /** Columns that are copied from the record. */
 type OfRecord = 'package_id' | 'package' | 'version' | 'arch' | 'distribution' | 'format' | 'sha256'
@@ -89,6 +89,30 @@ export async function closeDecisionsOf(tx: Db, packageIds: readonly number[], no
     .where('package_id', 'in', packageIds)
     .where('active', '=', true)
     .execute()
+}
+
+/** Notes what a decision is about to change, and forgets notes that are too old to undo anything. */
+export async function noteBefore(
+  tx: Db,
+  decisionId: number,
+  until: Date,
+  now: Date,
+  before: StateBefore,
+): Promise<void> {
+  await tx.deleteFrom('undo_notes').where('until', '<', now).execute()
+  await tx
+    .insertInto('undo_notes')
+    .values({ decision_id: decisionId, until, before: JSON.stringify(before) })
+    .execute()
+}
+
+export async function notedBefore(tx: Db, decisionId: number): Promise<StateBefore | null> {
+  const row = await tx
+    .selectFrom('undo_notes')
+    .select('before')
+    .where('decision_id', '=', decisionId)
+    .executeTakeFirst()
+  return row?.before ?? null
 }
 
 /** All decisions of these records, oldest first, as manifests keep them. */

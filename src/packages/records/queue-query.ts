@@ -18,20 +18,43 @@ export interface QueueFilter {
   kev?: boolean | undefined
   /** whether a finding has a fix */
   fix?: boolean | undefined
+  /** the members of this group */
+  in?: { group: QueueGroup; key: string } | undefined
 }
 
-export const QUEUE_SORTS = ['due', 'worst', 'kev', 'epss', 'since'] as const
+export const QUEUE_GROUPS = ['source', 'findings'] as const
+/** One decision often fits packages of one source, and packages with the same findings, which the same fix ends. */
+export type QueueGroup = (typeof QUEUE_GROUPS)[number]
+
+/**
+ * What the members of a group share, as text. Records that found the same refer to the same set (`finding_sets`); a record without
+ * evidence is a group of its own.
+ */
+export const GROUP_KEYS: Record<QueueGroup, RawBuilder<unknown>> = {
+  source: sql`(select concat_ws(' ', p.distribution, coalesce(b.source_package, p.name), coalesce(b.source_version, p.version))
+    from blobs b where b.sha256 = p.sha256)`,
+  findings: sql`concat_ws(' ', p.distribution, coalesce((select md5(string_agg(e.findings, ' ' order by e.kind, e.findings))
+    from evidence e where e.package_id = p.id and e.replaced_at is null and e.findings is not null), p.id::text))`,
+}
+
+export const QUEUE_SORTS = ['due', 'risk', 'worst', 'kev', 'epss', 'since', 'name'] as const
 export type QueueSort = (typeof QUEUE_SORTS)[number]
 
-const KNOWN_EXPLOITED = sql`exists (select from findings f where f.package_id = p.id and f.in_kev)`
+export const KNOWN_EXPLOITED = sql`exists (select from findings f where f.package_id = p.id and f.in_kev)`
+/** The index on (package_id, epss) answers it. */
+export const HIGHEST_EPSS = sql`(select max(f.epss) from findings f where f.package_id = p.id and f.epss is not null)`
+export const REVIEW_SINCE = sql`(select r.review_since from reviews r where r.package_id = p.id)`
 
 /** The last columns make each order total, so that no record is on two pages. */
 const ORDERS: Record<QueueSort, RawBuilder<unknown>> = {
   due: sql`p.review_due_at, p.risk desc, p.id`,
+  // EPSS in whole percents: where those are equal, the severity counts.
+  risk: sql`${KNOWN_EXPLOITED} desc, round(coalesce(${HIGHEST_EPSS}, 0)::numeric, 2) desc, p.risk desc, p.review_due_at, p.id`,
   worst: sql`p.risk desc, p.review_due_at, p.id`,
   kev: sql`${KNOWN_EXPLOITED} desc, p.risk desc, p.review_due_at, p.id`,
-  epss: sql`(select max(f.epss) from findings f where f.package_id = p.id and f.epss is not null) desc nulls last, p.risk desc, p.id`,
-  since: sql`(select r.review_since from reviews r where r.package_id = p.id) nulls last, p.id`,
+  epss: sql`${HIGHEST_EPSS} desc nulls last, p.risk desc, p.id`,
+  since: sql`${REVIEW_SINCE} nulls last, p.id`,
+  name: sql`p.name, p.version, p.distribution, p.id`,
 }
 
 /**
@@ -45,19 +68,37 @@ export async function queuePage(
   at: At,
 ): Promise<{ ids: number[]; matching: number; review: number; blocked: number }> {
   const conditions = conditionsOf(filter)
-  const where = all([sql`p.status = 'pending_review'`, ...conditions])
+  const where = heldBy(filter)
   const page = await sql<{ id: number }>`select p.id from packages p where ${where}
     order by ${ORDERS[sort]} limit ${at.perPage} offset ${offset(at)}`.execute(db)
-  const review = await countPackages(db, sql`status = 'pending_review'`)
+  const { review, blocked } = await queueCounts(db)
   const matching =
     conditions.length === 0
       ? review
       : numberOf(await sql<{ n: number }>`select count(*)::int as n from packages p where ${where}`.execute(db))
-  const blocked = await countPackages(db, sql`status = 'quarantined' and cve_status = 'blocked'`)
   return { ids: page.rows.map((row) => row.id), matching, review, blocked }
 }
 
-function conditionsOf({ q, severities, distribution, reasons, kev, fix }: QueueFilter): RawBuilder<unknown>[] {
+/** How many records are under review, and how many were blocked, whatever a filter says. */
+export async function queueCounts(db: Db): Promise<{ review: number; blocked: number }> {
+  return {
+    review: await countPackages(db, sql`status = 'pending_review'`),
+    blocked: await countPackages(db, sql`status = 'quarantined' and cve_status = 'blocked'`),
+  }
+}
+
+/** The records under review that pass the filter, as a condition on `packages p`. */
+export const heldBy = (filter: QueueFilter) => all([sql`p.status = 'pending_review'`, ...conditionsOf(filter)])
+
+function conditionsOf({
+  q,
+  severities,
+  distribution,
+  reasons,
+  kev,
+  fix,
+  in: member,
+}: QueueFilter): RawBuilder<unknown>[] {
   const is = (wanted: boolean, condition: RawBuilder<unknown>) => (wanted ? condition : sql`not ${condition}`)
   const fixed = sql`exists (select from findings f where f.package_id = p.id and f.fix_state = 'fixed')`
   return [
@@ -67,6 +108,7 @@ function conditionsOf({ q, severities, distribution, reasons, kev, fix }: QueueF
     ...(reasons ? [sql`p.held_reason in (${sql.join([...reasons])})`] : []),
     ...(kev === undefined ? [] : [is(kev, KNOWN_EXPLOITED)]),
     ...(fix === undefined ? [] : [is(fix, fixed)]),
+    ...(member ? [sql`${GROUP_KEYS[member.group]} = ${member.key}`] : []),
   ]
 }
 

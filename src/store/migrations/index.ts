@@ -25,6 +25,7 @@ import { auditBegan } from './0026-audit-began.ts'
 import { offerEntries } from './0027-offer-entries.ts'
 import { evidence } from './0028-evidence.ts'
 import { deviceSignIns } from './0029-device-sign-ins.ts'
+import { undo } from './0030-undo.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -52,4 +53,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0027-offer-entries': offerEntries,
   '0028-evidence': evidence,
   '0029-device-sign-ins': deviceSignIns,
+  '0030-undo': undo,
 }

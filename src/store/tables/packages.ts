@@ -139,6 +139,28 @@ export interface DecisionsTable {
   resolution_note: string | null
 }
 
+/** For each decision that can still be undone: its record before it. */
+export interface UndoNotesTable {
+  decision_id: number
+  until: Date
+  before: Json<StateBefore>
+}
+
+/** The part of a record that a decision changes, times as text. */
+export interface StateBefore {
+  served: boolean
+  cve_status: CveStatus | null
+  held_reason: HeldReason | null
+  review_due_at: string | null
+  review_origin: PackageRow['review_origin']
+  review_since: string | null
+  overdue_noted_at: string | null
+  review_reasons: ReviewReason[] | null
+  validation_steps: unknown[]
+  /** ids of the decisions that it replaced */
+  replaced: number[]
+}
+
 /** What a package provides, including its own name; for the dependency check. */
 export interface CapabilitiesTable {
   package_id: number
