@@ -6,6 +6,7 @@ import { call } from '../api/api.ts'
 import { Empty, Failure } from './answer.tsx'
 import { Exploited, SeverityMark, Toned } from './marks.tsx'
 import { Rows } from './rows.tsx'
+import { chance } from './words.ts'
 import { useMay } from '../session/session.ts'
 import type { PackageRecord } from './record.ts'
 
@@ -58,7 +59,7 @@ export function FindingsTable({ findings, compared }: { findings: readonly Findi
         },
         { head: 'Severity', cell: ({ severity }) => <SeverityMark value={severity} /> },
         { head: 'CVSS', number: true, cell: ({ cvss }) => cvss ?? '' },
-        { head: 'EPSS', number: true, cell: ({ epss_percent: epss }) => epss ?? '' },
+        { head: 'EPSS', number: true, cell: ({ epss }) => (epss === null ? '' : chance(epss)) },
         { head: 'Policy', cell: ({ action, accepted_by_decision: accepted }) => (accepted ? 'accepted' : action) },
         { head: 'Fix', cell: (finding) => <Fix finding={finding} /> },
       ]}

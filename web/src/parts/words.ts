@@ -91,6 +91,12 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${new Intl.NumberFormat().format(n)} ${n === 1 ? one : many}`
 }
 
+/** @returns "92 %" for an EPSS score of 0.92, "0.4 %" for 0.0042 */
+export function chance(epss: number): string {
+  const percent = epss * 100
+  return percent < 0.1 ? '< 0.1 %' : `${percent.toFixed(percent < 1 ? 1 : 0)} %`
+}
+
 const SIZES = ['B', 'KB', 'MB', 'GB', 'TB']
 
 /** @returns "1.4 MB" for a number of bytes */

@@ -1,31 +1,95 @@
-// One decision about several records. A preview of the server shows each result first; failed ones stay selected.
-import { Button, Group, Modal, Stack, Text, Textarea } from '@mantine/core'
+// One decision about several records: the reason first, then each with its risk and what would happen to it, which the server says
+// before. Failed ones stay selected.
+import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, read, type Answered } from '../../api/api.ts'
-import { Answer, Failure } from '../../parts/answer.tsx'
+import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
-import { Rows } from '../../parts/rows.tsx'
 import { count } from '../../parts/words.ts'
-import { idOf, type RecordId } from './record-id.ts'
+import { daysOf, safeEnding, type Ending } from './ending.ts'
+import { Ends, WHY_SAFE } from './ends.tsx'
+import type { Made } from './made.ts'
+import { Reason } from './reasons.tsx'
+import { idOf } from './record-id.ts'
+import { RiskRows, type Risky } from './risks.tsx'
 
 type BulkAnswer = Answered<'POST /security/decisions/bulk'>
+/** with the digest that the queue showed */
+export type Chosen = Risky & { sha256?: string | undefined }
 
 interface BulkProps {
   decision: 'approve' | 'reject'
-  /** with the digest that the queue showed */
-  records: readonly (RecordId & { sha256?: string | undefined })[]
+  records: readonly Chosen[]
   close: () => void
-  /** called with the ids of failed ones */
-  onDone: (failed: ReadonlySet<string>) => void
+  /** @param failed ids of failed ones */
+  onDone: (records: readonly Chosen[], failed: ReadonlySet<string>, made: Made) => void
 }
 
 export function Bulk({ decision, records: selected, close, onDone }: BulkProps) {
   // The records at the time of opening: afterwards only failed ones are selected, but the result is about all.
   const [records] = useState(selected)
-  const queries = useQueryClient()
+  const isExploited = records.some(({ kev_count: n = 0 }) => n > 0)
   const [reason, setReason] = useState('')
+  const [ending, setEnding] = useState<Ending>(() => safeEnding(isExploited))
+  const now = Date.now()
+  const approves = decision === 'approve'
+  const days = approves ? daysOf(ending, now) : null
+  const { preview, decide } = useBulk(decision, records, close, onDone)
+  const ready = reason.trim() !== '' && days !== undefined && preview.data?.decided !== 0
+  const send = () => ready && !decide.isPending && decide.mutate({ reason, days })
+  const verb = approves ? 'Approve' : 'Reject'
+  return (
+    <Modal
+      opened
+      onClose={close}
+      title={`${verb} ${count(records.length, 'package')}`}
+      size="xl"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Form send={send}>
+        <Stack>
+          {!decide.data && (
+            <>
+              <Reason kind={decision} label="Reason for all" data-autofocus value={reason} change={setReason} />
+              {approves && (
+                <Ends
+                  ending={ending}
+                  now={now}
+                  choose={setEnding}
+                  why={isExploited && ending.choice === '90' ? WHY_SAFE : null}
+                />
+              )}
+            </>
+          )}
+          {decide.isError && <Failure error={decide.error} />}
+          {preview.isError && !decide.data && <Failure error={preview.error} retry={() => void preview.refetch()} />}
+          <Group>
+            {!decide.data && (
+              <Button type="submit" loading={decide.isPending} disabled={!ready} color={approves ? undefined : 'red'}>
+                {decide.isPending ? 'Publishing…' : verb}
+              </Button>
+            )}
+            <Button variant="default" onClick={close}>
+              Close
+            </Button>
+          </Group>
+          <Outcome answer={decide.data ?? preview.data} records={records} />
+        </Stack>
+      </Form>
+    </Modal>
+  )
+}
+
+/** The preview, and the decision itself. */
+function useBulk(
+  decision: BulkProps['decision'],
+  records: readonly Chosen[],
+  close: () => void,
+  onDone: BulkProps['onDone'],
+) {
+  const queries = useQueryClient()
   const items = records.map(({ name, version, distribution, arch, sha256 }) => ({
     ...{ package: name, version, distribution, arch },
     ...(sha256 === undefined ? {} : { sha256 }),
@@ -35,96 +99,61 @@ export function Bulk({ decision, records: selected, close, onDone }: BulkProps) 
     staleTime: 0,
   })
   const decide = useMutation({
-    mutationFn: () => call('POST /security/decisions/bulk', { body: { items, decision, justification: reason } }),
-    onSuccess: (answer) => {
-      onDone(
-        new Set(answer.items.flatMap(({ result }, i) => (result === 'failed' && records[i] ? [idOf(records[i])] : []))),
+    mutationFn: ({ reason, days }: { reason: string; days: number | null | undefined }) =>
+      call('POST /security/decisions/bulk', {
+        body: { items, decision, justification: reason, ...(days ? { expires_in_days: days } : {}) },
+      }),
+    onMutate: () => performance.now(),
+    onSuccess: (answer, _, sentAt) => {
+      const failed = answer.items.flatMap(({ result }, i) =>
+        result === 'failed' && records[i] ? [idOf(records[i])] : [],
       )
+      onDone(records, new Set(failed), {
+        ids: answer.items.flatMap(({ decisions }) => decisions.map(({ id }) => id)),
+        action: decision === 'approve' ? 'accept_risk' : 'reject',
+        what: count(answer.decided, 'package'),
+        where: answer.publishes,
+        seconds: (performance.now() - sentAt) / 1000,
+      })
       void queries.invalidateQueries({ queryKey: ['GET /dashboard/summary'] })
       if (answer.failed === 0) close()
     },
   })
-  const send = () => reason.trim() !== '' && !decide.isPending && decide.mutate()
-  return (
-    <Modal
-      opened
-      onClose={close}
-      title={`${decision === 'approve' ? 'Approve' : 'Reject'} ${count(records.length, 'package')}`}
-      size="xl"
-    >
-      <Form send={send}>
-        <Stack>
-          {decide.data ? (
-            <Outcome answer={decide.data} records={records} />
-          ) : (
-            <Answer of={preview}>{(answer) => <Outcome answer={answer} records={records} />}</Answer>
-          )}
-          {!decide.data && (
-            <Textarea
-              label="Reason for all"
-              required
-              autosize
-              minRows={2}
-              maxLength={2000}
-              data-autofocus
-              value={reason}
-              onChange={(event) => setReason(event.currentTarget.value)}
-            />
-          )}
-          {decide.isError && <Failure error={decide.error} />}
-          <Group>
-            {!decide.data && (
-              <Button
-                type="submit"
-                loading={decide.isPending}
-                disabled={reason.trim() === '' || preview.data?.decided === 0}
-              >
-                {decide.isPending ? 'Publishing…' : decision === 'approve' ? 'Approve' : 'Reject'}
-              </Button>
-            )}
-            <Button variant="default" onClick={close}>
-              Close
-            </Button>
-          </Group>
-        </Stack>
-      </Form>
-    </Modal>
-  )
+  return { preview, decide }
 }
 
 const EFFECTS = { offers: 'clients get it', withdraws: 'clients lose it', none: 'nothing changes for clients' } as const
 
-function Outcome({ answer, records }: { answer: BulkAnswer; records: readonly RecordId[] }) {
-  const planned = answer.status === 'dry_run'
+function Outcome({ answer, records }: { answer: BulkAnswer | undefined; records: readonly Chosen[] }) {
+  const planned = answer?.status === 'dry_run'
   return (
     <>
-      <Text role="status">
-        {`${count(answer.decided, 'package')} ${planned ? 'would be' : 'are'} decided, ${answer.failed} ${planned ? 'would fail' : 'failed'}`}
-        {answer.publishes.length > 0 &&
-          `; ${answer.publishes.join(', ')} ${planned ? 'would be' : 'is'} published once`}
-        .
+      <Text role="status" size="sm">
+        {answer
+          ? `${count(answer.decided, 'package')} ${planned ? 'would be' : 'are'} decided, ${answer.failed} ${planned ? 'would fail' : 'failed'}${
+              answer.publishes.length > 0
+                ? `; ${answer.publishes.join(', ')} ${planned ? 'would be' : 'is'} published once`
+                : ''
+            }.`
+          : 'The service checks what would happen to each…'}
       </Text>
-      <Rows
-        of={answer.items.map((item, i) => ({ ...item, at: i }))}
+      <RiskRows
+        records={records}
         label="What happens to each"
-        id={({ at }) => String(at)}
-        columns={[
-          {
-            head: 'Package',
-            cell: ({ package: name, version, at }) => `${name} ${version} ${records[at]?.distribution ?? ''}`,
-          },
-          {
-            head: 'Outcome',
-            cell: ({ result, records: changed, detail }) => (
-              <Toned tone={result === 'decided' ? 'good' : 'bad'}>
-                {result === 'decided'
-                  ? changed.map(({ distribution, effect }) => `${distribution}: ${EFFECTS[effect]}`).join('; ') ||
-                    'decided'
-                  : (detail ?? 'failed')}
-              </Toned>
-            ),
-          },
-        ]}
+        outcome={(at) => {
+          const item = answer?.items[at]
+          if (!item) return null
+          const { result, records: changed, detail } = item
+          return (
+            // Green would say that it is good to offer it.
+            <Toned tone={result === 'failed' ? 'bad' : 'unknown'}>
+              {result === 'failed'
+                ? (detail ?? 'failed')
+                : changed.map(({ distribution, effect }) => `${distribution}: ${EFFECTS[effect]}`).join('; ') ||
+                  'decided'}
+            </Toned>
+          )
+        }}
       />
     </>
   )

@@ -1,5 +1,5 @@
 // The decision: a reason, what it covers, how long it is valid, and what clients get or lose by it.
-import { Alert, Button, Group, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { call } from '../../api/api.ts'
@@ -7,9 +7,11 @@ import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
 import { ACTIONS, count } from '../../parts/words.ts'
 import { approves as isApproval, bodyOf, type Draft } from './decision.ts'
-import { CHOICES, firstDay, wrongEnding, type Ending } from './ending.ts'
+import { Ends, WHY_SAFE } from './ends.tsx'
 import { evidenceOf, type Action, type Evidence } from './item.ts'
+import { Reason } from './reasons.tsx'
 import { idOf, type RecordId } from './record-id.ts'
+import type { Made } from './made.ts'
 import { heldElsewhere, leftOpen, ScopeChoice, WHOLE, type Scope } from './scope.tsx'
 
 /** Identifies a decision about the record while it is being sent. */
@@ -22,11 +24,13 @@ interface DecideProps {
   setAction: (action: Action | null) => void
   draft: Draft
   setDraft: (draft: Draft) => void
+  /** the draft ends by itself soon, because the package is exploited */
+  isSafe: boolean
   /** @param records the records of the decision, the open one first */
-  onDecided: (records: RecordId[]) => void
+  onDecided: (records: RecordId[], made: Made) => void
 }
 
-export function Decide({ record, evidence, action, setAction, draft, setDraft, onDecided }: DecideProps) {
+export function Decide({ record, evidence, action, setAction, draft, setDraft, isSafe, onDecided }: DecideProps) {
   const { name, version, distribution, arch } = record
   const now = Date.now()
   const queries = useQueryClient()
@@ -39,10 +43,18 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
     mutationKey: decidingKey(record),
     mutationFn: (body: NonNullable<ReturnType<typeof bodyOf>>) =>
       call('POST /security/packages/{name}/{version}/decide', { params: { name, version }, query: {}, body }),
-    onSuccess: async () => {
+    onMutate: () => performance.now(),
+    onSuccess: async ({ decisions }, _, sentAt) => {
       const others = scope.elsewhere ? heldElsewhere(evidence) : []
       const records = [distribution, ...others].map((one) => ({ name, version, arch, distribution: one }))
-      onDecided(records)
+      const ids = decisions.map(({ id }) => id)
+      onDecided(records, {
+        ids,
+        action,
+        what: `${name} ${version}`,
+        where: records.map((one) => one.distribution),
+        seconds: (performance.now() - sentAt) / 1000,
+      })
       for (const one of records) await queries.invalidateQueries({ queryKey: evidenceOf(one).queryKey })
     },
     // The typed text stays; somebody may have decided meanwhile.
@@ -70,18 +82,20 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
       >
         <Stack>
           <Text size="sm">{effect(action, evidence, scope)}</Text>
-          <Textarea
-            ref={field}
-            label="Reason"
-            description="Auditors read it."
-            required
-            autosize
-            minRows={2}
-            maxLength={2000}
+          <Reason
+            field={field}
+            kind={action === 'reject' ? 'reject' : 'approve'}
             value={draft.reason}
-            onChange={(event) => setDraft({ ...draft, reason: event.currentTarget.value })}
+            change={(reason) => setDraft({ ...draft, reason })}
           />
-          {approves && <Ends ending={draft.ending} now={now} choose={(ending) => setDraft({ ...draft, ending })} />}
+          {approves && (
+            <Ends
+              ending={draft.ending}
+              now={now}
+              choose={(ending) => setDraft({ ...draft, ending })}
+              why={isSafe ? WHY_SAFE : null}
+            />
+          )}
           <ScopeChoice action={action} evidence={evidence} scope={scope} setScope={setScope} />
           {action === 'upgrade_required' && (
             <TextInput
@@ -126,46 +140,4 @@ function effect(
       : 'No client gets it, and the same bytes are refused from then on.'
   if (action === 'upgrade_required') return 'It stays as it is; the decision records that a newer version is needed.'
   return `${served ? 'Clients keep it' : `Clients of ${distribution} get it with their next update`}. ${accepted > 0 ? `${count(accepted, 'finding is', 'findings are')} accepted.` : ''}`
-}
-
-interface EndsProps {
-  ending: Ending
-  now: number
-  choose: (ending: Ending) => void
-}
-
-/** How long an approval is valid. */
-function Ends({ ending, now, choose }: EndsProps) {
-  const wrong = wrongEnding(ending, now)
-  return (
-    <Group align="flex-end">
-      <div style={{ maxWidth: '100%', overflowX: 'auto' }}>
-        <Text size="sm" fw={500} id="expiry">
-          Ends
-        </Text>
-        <SegmentedControl
-          aria-labelledby="expiry"
-          value={ending.choice}
-          onChange={(choice) => choose({ ...ending, choice })}
-          data={CHOICES.map((value) => ({
-            value,
-            label: value === 'none' ? 'no end' : value === 'date' ? 'date' : `${value} d`,
-          }))}
-        />
-      </div>
-      {ending.choice === 'date' && (
-        <TextInput
-          type="date"
-          label="Last day"
-          required
-          min={firstDay(now)}
-          value={ending.day}
-          onChange={(event) => choose({ ...ending, day: event.currentTarget.value })}
-          // Red is only for typed input; an empty field just says what is missing.
-          description={ending.day === '' ? wrong : undefined}
-          error={ending.day === '' ? undefined : wrong}
-        />
-      )}
-    </Group>
-  )
 }

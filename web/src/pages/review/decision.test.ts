@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { bodyOf, EMPTY_DRAFT } from './decision.ts'
-import { daysOf, firstDay, wrongEnding, type Ending } from './ending.ts'
+import { daysOf, firstDay, safeEnding, wrongEnding, type Ending } from './ending.ts'
 
 const NOW = Date.parse('2026-11-24T15:00:00Z')
 const record = { name: 'curl', version: '1', arch: 'amd64', distribution: 'noble' }
@@ -40,6 +40,16 @@ test('a rejection has no end, whatever was chosen for an approval before', () =>
     ...{ action: 'reject', justification: 'why', distribution: 'noble', arch: 'amd64', sha256: SHA256 },
   })
 })
+
+test.each([
+  [true, 90],
+  [false, null],
+])(
+  'an approval of what is known exploited (%s) ends after %s days unless the person chooses otherwise',
+  (exploited, days) => {
+    expect(daysOf(safeEnding(exploited), NOW)).toBe(days)
+  },
+)
 
 test('the first day that the field offers is one that can be sent', () => {
   expect(daysOf({ choice: 'date', day: firstDay(NOW) }, NOW)).toBe(2)

@@ -10,6 +10,9 @@ export interface Ending {
 
 export const NO_END: Ending = { choice: 'none', day: '' }
 
+/** The end that a form offers first: what is exploited today is looked at again, the policy ends no other approval. */
+export const safeEnding = (exploited: boolean): Ending => (exploited ? { choice: '90', day: '' } : NO_END)
+
 const DAY_MS = 86_400_000
 /** The limit of the service: ten years. */
 const MOST_DAYS = 3650

@@ -9,6 +9,8 @@ const KEYS: readonly [string, string][] = [
   ['u', 'upgrade required'],
   ['s', 'scan again'],
   ['x', 'select, for one decision about several'],
+  ['Shift j, Shift k', 'select the next, the previous too'],
+  ['z', 'undo the last decision, for a minute'],
   ['o', 'open the package'],
   ['.', 'read the queue again'],
   ['Ctrl Enter', 'send the decision'],

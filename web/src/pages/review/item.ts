@@ -4,6 +4,8 @@ import type { RecordId } from './record-id.ts'
 
 export type QueueItem = Answered<'GET /security/review-queue'>['items'][number]
 
+export type QueueGroup = NonNullable<Answered<'GET /security/review-queue'>['groups']>[number]
+
 export const evidenceOf = ({ name, version, distribution, arch }: RecordId) =>
   read('GET /security/packages/{name}/{version}/evidence', { params: { name, version }, query: { distribution, arch } })
 

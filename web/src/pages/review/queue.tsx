@@ -1,258 +1,243 @@
-// The review queue at the left, the open record with all details at the right; decisions by keyboard.
-import { Button, Group, Kbd, Text } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
+// The review queue at the left, what is open at the right; decisions by keyboard.
+import { Button, Kbd } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { readList } from '../../api/api.ts'
 import { clearNews, useNews } from '../../api/live.ts'
 import { useActions } from '../../parts/actions.ts'
-import { focusTitle } from '../../parts/arrival.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { ChoiceFilter, Filters, FlagFilter, TextFilter } from '../../parts/filters.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
-import { PastEnd, Pager } from '../../parts/pager.tsx'
+import { PastEnd } from '../../parts/pager.tsx'
 import { HELD_REASONS, SEVERITIES } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
-import { Bulk } from './bulk.tsx'
-import { Detail, OPEN_RECORD } from './detail.tsx'
-import { Entry } from './entry.tsx'
+import { Bulk, type Chosen } from './bulk.tsx'
+import { Detail } from './detail.tsx'
+import { GroupDetail } from './group.tsx'
 import { Help } from './help.tsx'
 import { evidenceOf, type Action, type QueueItem } from './item.ts'
-import { idOf, parseId, type RecordId } from './record-id.ts'
+import { List } from './list.tsx'
+import { idOf, parseId } from './record-id.ts'
+import { parseGroup } from './rows.ts'
+import { allToggled, extended, NOTHING, toggled, type Selection } from './selection.ts'
+import { Toast, useUndo } from './toast.tsx'
+import { useAnnounced } from './use-announced.ts'
+import { useDecisions } from './use-decisions.ts'
+import { QUEUE, useQueue, type QueueState } from './use-queue.ts'
+import './review.css'
 
-const route = getRouteApi('/review')
-const QUEUE = 'GET /security/review-queue'
 const REASONS = Object.keys(HELD_REASONS).map((value) => ({ value, label: value.replaceAll('_', ' ') }))
 
+interface Several {
+  decision: 'approve' | 'reject'
+  records: readonly Chosen[]
+}
+
 export default function Queue() {
-  const search = route.useSearch()
-  const { item, page = 1, size = 50, ...filters } = search
-  const router = useRouter()
-  const queries = useQueryClient()
-  const navigate = useNavigate()
-  const change = route.useNavigate()
+  const queue = useQueue()
+  const { list, rows, open, at, decided, show, seen } = queue
   const mayDecide = useMay('maintainer+')
-  const codenames = useCodenames()
-  const list = useQuery(readList(QUEUE, { query: { ...filters, page, per_page: size, include_findings: false } }))
-  const [decided, setDecided] = useState<ReadonlySet<string>>(new Set())
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const [action, setAction] = useState<Action | null>(null)
-  const [bulk, setBulk] = useState<'approve' | 'reject' | null>(null)
+  const [selection, setSelection] = useState<Selection>(NOTHING)
+  const [several, setSeveral] = useState<Several | null>(null)
   const [help, setHelp] = useState(false)
   const news = useNews(QUEUE)
+  const { action, setAction, openForm, made, setMade, onDecided, onSettled, onSeveral, reload } = useDecisions(queue)
+  const undo = useUndo(made, (ids) => {
+    queue.unmark(ids)
+    if (ids[0] !== undefined) show(ids[0])
+  })
+  useNeighbours(queue)
+  const announced = useAnnounced(queue)
 
-  const items = list.data?.items ?? []
-  const open = parseId(item) ?? items.find((one) => !decided.has(idOf(one))) ?? null
-  const openId = open && idOf(open)
-  const decidedHere = items.filter((one) => decided.has(idOf(one))).length
-  const at = items.findIndex((one) => idOf(one) === openId)
-
-  const show = useCallback(
-    (one: QueueItem) => {
+  const goTo = useCallback(
+    (id: string) => {
       setAction(null)
-      void change({ search: (now) => ({ ...now, item: idOf(one) }), replace: true })
+      show(id)
     },
-    [change],
+    [setAction, show],
   )
-  const address = router.buildLocation({ to: '/review', search: {} }).publicHref
-  const hrefOf = (one: QueueItem) => address + router.options.stringifySearch({ ...search, item: idOf(one) })
-  const move = (step: number) => {
-    const one = items[Math.min(items.length - 1, Math.max(0, at + step))]
-    if (one) show(one)
+  const ids = rows.flatMap((row) => (row.kind === 'record' ? [row.id] : []))
+  const idsNow = useRef(ids)
+  idsNow.current = ids
+  const select = useCallback(
+    (item: QueueItem, range: boolean) =>
+      setSelection((now) => (range ? extended(now, idOf(item), idsNow.current) : toggled(now, idOf(item)))),
+    [],
+  )
+  const move = (step: number, range = false) => {
+    const row = rows[Math.min(rows.length - 1, Math.max(0, at + step))]
+    if (!row) return
+    if (range && mayDecide)
+      setSelection((now) => extended(open?.kind === 'record' ? extended(now, open.id, ids) : now, row.id, ids))
+    goTo(row.id)
   }
-  const toggle = useCallback((one: RecordId) => {
-    const id = idOf(one)
-    setSelected((now) => (now.has(id) ? new Set([...now].filter((other) => other !== id)) : new Set([...now, id])))
-  }, [])
-  const reload = () => {
-    clearNews(QUEUE)
-    // Decided rows stay marked until the new rows have arrived.
-    const known = decided
-    void list.refetch().then(() => setDecided((now) => new Set([...now].filter((id) => !known.has(id)))))
+  const decideSeveral = (decision: Several['decision'], records: readonly Chosen[]) => {
+    if (records.length > 0) setSeveral({ decision, records })
   }
-
-  // Loads the next and the previous record before somebody opens them.
-  useEffect(() => {
-    for (const neighbour of [items[at + 1], items[at - 1]])
-      if (neighbour) queries.query(evidenceOf(neighbour)).catch(() => undefined)
-  }, [at, items, queries])
-  useEffect(() => clearNews(QUEUE), [])
-  // After a decision its form is gone: the next record gets the focus, and is read aloud.
-  const hasDecided = useRef(false)
-  useEffect(() => {
-    if (!hasDecided.current) return
-    hasDecided.current = false
-    const next = document.getElementById(OPEN_RECORD)
-    if (next) next.focus({ preventScroll: true })
-    else focusTitle({ preventScroll: true })
-  }, [openId])
-
-  const onDecided = (records: RecordId[]) => {
-    const ids = records.map(idOf)
-    setDecided((now) => new Set([...now, ...ids]))
-    setAction(null)
-    hasDecided.current = true
-    const isOpen = (one: QueueItem) => !decided.has(idOf(one)) && !ids.includes(idOf(one))
-    const next = items.slice(at + 1).find(isOpen) ?? items.find(isOpen)
-    if (next) show(next)
-    else {
-      // No record is left under the cursor: loads the rest of the queue.
-      reload()
-      void change({ search: (now) => ({ ...now, item: undefined }), replace: true })
-    }
-    void queries.invalidateQueries({ queryKey: ['GET /dashboard/summary'] })
-  }
-
-  /** From here on the address names the open record, so that a new first row does not replace it. */
-  const keep = (record: RecordId) => void change({ search: (now) => ({ ...now, item: idOf(record) }), replace: true })
-  const openForm = (one: Action | null) => {
-    if (one && open) keep(open)
-    setAction(one)
-  }
-  const onSettled = (record: RecordId) => {
-    if (!items.some((one) => idOf(one) === idOf(record))) return
-    keep(record)
-    setDecided((now) => new Set([...now, idOf(record)]))
-  }
-
+  const ofSelection = () => [...selection.ids].flatMap((id) => seen.get(id) ?? parseId(id) ?? [])
   const decide = (one: Action) => {
     if (!mayDecide || !open) return
-    if (selected.size > 0 && (one === 'accept_risk' || one === 'reject'))
-      setBulk(one === 'reject' ? 'reject' : 'approve')
-    else openForm(one)
+    const decision = one === 'reject' ? 'reject' : one === 'accept_risk' ? 'approve' : null
+    if (selection.ids.size > 0 && decision) decideSeveral(decision, ofSelection())
+    else if (open.kind === 'record') openForm(one)
+    else if (decision)
+      decideSeveral(
+        decision,
+        (queue.members.data?.items ?? []).filter((item) => !decided.has(idOf(item))),
+      )
   }
-  const openPackage = () =>
-    open && void navigate({ to: '/packages/$name', params: { name: open.name }, search: { version: open.version } })
-  const what = open && `${open.name} ${open.version}`
-  useActions(
-    what
-      ? [
-          ...(mayDecide
-            ? [
-                { label: `Approve ${what}`, keys: 'a', run: () => decide('accept_risk') },
-                { label: `Reject ${what}`, keys: 'r', run: () => decide('reject') },
-                { label: `Require an upgrade of ${what}`, keys: 'u', run: () => decide('upgrade_required') },
-              ]
-            : []),
-          { label: `Open the package ${what}`, keys: 'o', run: () => void openPackage() },
-        ]
-      : [],
-  )
+  const shortcuts = useShortcuts(queue, { mayDecide, decide })
   useKeys({
+    ...shortcuts,
     j: () => move(1),
     k: () => move(-1),
-    x: () => open && toggle(open),
-    a: () => decide('accept_risk'),
-    r: () => decide('reject'),
-    u: () => decide('upgrade_required'),
-    o: openPackage,
+    J: () => move(1, true),
+    K: () => move(-1, true),
+    x: () => open?.kind === 'record' && mayDecide && setSelection((now) => toggled(now, open.id)),
+    z: () => made && undo.mutate(made),
     '.': reload,
     '?': () => setHelp(true),
   })
+  const waiting = list.data && list.data.review_count - [...decided].filter((id) => parseGroup(id) === null).length
+  const isFiltered = Object.keys(queue.filters).length > 0
 
   return (
-    <Page
-      title="Review"
-      about={list.data && `${list.data.review_count - decidedHere} wait for a decision`}
-      actions={
-        <Button size="compact-sm" variant="default" onClick={() => setHelp(true)}>
-          Keys{' '}
-          <Kbd size="xs" ml={6}>
-            ?
-          </Kbd>
-        </Button>
-      }
-    >
-      <Filters>
-        <TextFilter name="q" label="Package or advisory" value={filters.q} />
-        <ChoiceFilter name="severity" label="Severity" value={filters.severity} choices={SEVERITIES} />
-        <ChoiceFilter name="distribution" label="Distribution" value={filters.distribution} choices={codenames} />
-        <ChoiceFilter name="reason" label="Held because" value={filters.reason} choices={REASONS} />
-        <FlagFilter name="kev" label="Known exploited" value={filters.kev} />
-        <FlagFilter name="fix" label="Has a fix" value={filters.fix} />
-      </Filters>
-      <News count={news} show={reload} />
-      <Answer of={list}>
-        {({ items: shown, total, pages }) =>
-          shown.length === 0 && total > 0 ? (
-            <PastEnd pages={pages} />
-          ) : shown.length === 0 && !parseId(item) ? (
-            <Empty
-              title={Object.keys(filters).length > 0 ? 'Nothing in the queue matches' : 'Nothing waits for a decision'}
-            >
-              {Object.keys(filters).length > 0 ? (
-                <Link to="/review">Show all</Link>
-              ) : (
-                'Packages that the policy holds appear here.'
-              )}
-            </Empty>
-          ) : (
-            <div className="split">
-              <div>
-                {mayDecide && selected.size > 0 && (
-                  <Group gap="xs" mb="xs" role="status">
-                    <Text size="sm">{selected.size} selected</Text>
-                    <Button size="compact-sm" onClick={() => setBulk('approve')}>
-                      Approve
-                    </Button>
-                    <Button size="compact-sm" variant="default" onClick={() => setBulk('reject')}>
-                      Reject
-                    </Button>
-                    <Button size="compact-sm" variant="subtle" onClick={() => setSelected(new Set())}>
-                      None
-                    </Button>
-                  </Group>
-                )}
-                <ul aria-label="Review queue" className="queue">
-                  {shown.map((one) => (
-                    <Entry
-                      key={idOf(one)}
-                      item={one}
-                      href={hrefOf(one)}
-                      isOpen={idOf(one) === openId}
-                      isDecided={decided.has(idOf(one))}
-                      isSelected={selected.has(idOf(one))}
-                      open={show}
-                      select={mayDecide ? toggle : null}
-                    />
-                  ))}
-                </ul>
-                <Pager page={page} pages={pages} total={total} what="in the queue" size={size} />
-              </div>
-              {open && (
-                <Detail
-                  key={openId}
-                  record={open}
-                  radius={items[at]?.blast_radius ?? null}
-                  action={action}
-                  setAction={openForm}
-                  mayDecide={mayDecide}
-                  onDecided={onDecided}
-                  onSettled={onSettled}
-                  onReopened={(record) => setDecided((now) => new Set([...now].filter((id) => id !== idOf(record))))}
-                />
-              )}
-            </div>
-          )
+    <div className="review" data-named={queue.isNamed || undefined}>
+      <Page
+        title="Review"
+        about={
+          list.data &&
+          (isFiltered && !queue.group
+            ? `${list.data.total} of ${waiting} that wait match`
+            : `${Math.max(0, waiting ?? 0)} wait for a decision`)
         }
-      </Answer>
-      {bulk && (
+        actions={
+          <Button size="compact-sm" variant="default" onClick={() => setHelp(true)}>
+            Keys{' '}
+            <Kbd size="xs" ml={6}>
+              ?
+            </Kbd>
+          </Button>
+        }
+      >
+        <QueueFilters filters={queue.filters} />
+        <News count={news} show={reload} />
+        <Answer of={list}>
+          {({ total, pages }) =>
+            rows.length === 0 && total > 0 ? (
+              <PastEnd pages={pages} />
+            ) : rows.length === 0 && !queue.isNamed ? (
+              <Nothing isFiltered={isFiltered} />
+            ) : (
+              <div className="panes" data-named={queue.isNamed || undefined}>
+                <List
+                  {...{ queue, mayDecide, selection, select }}
+                  selectAll={() => setSelection((now) => allToggled(now, ids))}
+                  selectNone={() => setSelection(NOTHING)}
+                  decide={(decision) => decideSeveral(decision, ofSelection())}
+                  open={goTo}
+                />
+                <section className="open" aria-label="Open package" tabIndex={0}>
+                  <Button className="back" size="compact-sm" variant="default" onClick={() => queue.back()}>
+                    ← Back to the queue
+                  </Button>
+                  {open?.kind === 'record' && (
+                    <Detail
+                      key={open.id}
+                      record={open.record}
+                      radius={open.item?.blast_radius ?? null}
+                      {...{ action, mayDecide, onDecided, onSettled }}
+                      setAction={openForm}
+                      onReopened={(record) => queue.unmark([idOf(record)])}
+                    />
+                  )}
+                  {open?.kind === 'group' && (
+                    <GroupDetail
+                      key={open.id}
+                      group={open.group}
+                      by={queue.group ?? 'source'}
+                      members={queue.members}
+                      {...{ decided, mayDecide }}
+                      decide={decideSeveral}
+                    />
+                  )}
+                </section>
+              </div>
+            )
+          }
+        </Answer>
+      </Page>
+      <div role="status" className="visually-hidden">
+        {announced}
+      </div>
+      {made && <Toast made={made} undo={undo} close={() => setMade(null)} />}
+      {several && (
         <Bulk
-          decision={bulk}
-          records={[...selected]
-            .map((id) => items.find((one) => idOf(one) === id) ?? parseId(id))
-            .filter((one) => one !== null)}
-          close={() => setBulk(null)}
-          onDone={(failed) => {
-            setDecided((now) => new Set([...now, ...[...selected].filter((id) => !failed.has(id))]))
-            setSelected(failed)
+          {...several}
+          close={() => setSeveral(null)}
+          onDone={(records, failed, now) => {
+            onSeveral(records, failed, now)
+            setSelection({ ids: failed, anchor: null })
           }}
         />
       )}
       <Help opened={help} close={() => setHelp(false)} />
-    </Page>
+    </div>
   )
+}
+
+function QueueFilters({ filters }: Pick<QueueState, 'filters'>) {
+  const codenames = useCodenames()
+  return (
+    <Filters>
+      <TextFilter name="q" label="Package or advisory" value={filters.q} />
+      <ChoiceFilter name="severity" label="Severity" value={filters.severity} choices={SEVERITIES} />
+      <ChoiceFilter name="distribution" label="Distribution" value={filters.distribution} choices={codenames} />
+      <ChoiceFilter name="reason" label="Held because" value={filters.reason} choices={REASONS} />
+      <FlagFilter name="kev" label="Known exploited" value={filters.kev} />
+      <FlagFilter name="fix" label="Has a fix" value={filters.fix} />
+    </Filters>
+  )
+}
+
+function Nothing({ isFiltered }: { isFiltered: boolean }) {
+  return (
+    <Empty title={isFiltered ? 'Nothing in the queue matches' : 'Nothing waits for a decision'}>
+      {isFiltered ? <Link to="/review">Show all</Link> : 'Packages that the policy holds appear here.'}
+    </Empty>
+  )
+}
+
+/** The actions on the open record, by key and by name. */
+function useShortcuts(
+  { open }: QueueState,
+  { mayDecide, decide }: { mayDecide: boolean; decide: (action: Action) => void },
+): Record<string, () => void> {
+  const navigate = useNavigate()
+  const record = open?.kind === 'record' ? open.record : null
+  const openPackage = () =>
+    record &&
+    void navigate({ to: '/packages/$name', params: { name: record.name }, search: { version: record.version } })
+  const what = record && `${record.name} ${record.version}`
+  const deciding = [
+    { label: `Approve ${what}`, keys: 'a', run: () => decide('accept_risk') },
+    { label: `Reject ${what}`, keys: 'r', run: () => decide('reject') },
+    { label: `Require an upgrade of ${what}`, keys: 'u', run: () => decide('upgrade_required') },
+  ]
+  const opening = { label: `Open the package ${what}`, keys: 'o', run: () => void openPackage() }
+  useActions(what ? [...(mayDecide ? deciding : []), opening] : [])
+  return Object.fromEntries([...deciding, opening].map(({ keys, run }) => [keys, run]))
+}
+
+/** Loads the next and the previous record before somebody opens them. */
+function useNeighbours({ rows, at }: QueueState): void {
+  const queries = useQueryClient()
+  useEffect(() => {
+    for (const row of [rows[at + 1], rows[at - 1]])
+      if (row?.kind === 'record') queries.query(evidenceOf(row.item)).catch(() => undefined)
+  }, [at, rows, queries])
+  useEffect(() => clearNews(QUEUE), [])
 }

@@ -1,0 +1,40 @@
+// The risk of each of several records, beside what a decision would do to each.
+import type { ReactNode } from 'react'
+import { Mark, SeverityMark } from '../../parts/marks.tsx'
+import { Rows, type Column } from '../../parts/rows.tsx'
+import { chance } from '../../parts/words.ts'
+import type { QueueItem } from './item.ts'
+import { idOf, type RecordId } from './record-id.ts'
+
+/** A record, with its risk as far as the queue has shown it. */
+export type Risky = RecordId &
+  Partial<Pick<QueueItem, 'worst_severity' | 'kev_count' | 'epss_max' | 'holding_count' | 'total_cve'>>
+
+const COLUMNS: readonly Column<Risky>[] = [
+  { head: 'Package', cell: ({ name, version, distribution }) => `${name} ${version} ${distribution}` },
+  { head: 'Severity', cell: ({ worst_severity: worst }) => worst && <SeverityMark value={worst} /> },
+  {
+    head: 'Exploited',
+    cell: ({ kev_count: n = 0 }) => n > 0 && <Mark color="var(--mantine-color-red-9)">{`${n} exploited`}</Mark>,
+  },
+  { head: 'EPSS', number: true, cell: ({ epss_max: epss }) => (typeof epss === 'number' ? chance(epss) : '') },
+  {
+    head: 'Hold it',
+    number: true,
+    cell: ({ holding_count: holding, total_cve: total }) =>
+      holding === undefined ? '' : `${holding} of ${total ?? holding}`,
+  },
+]
+
+interface RiskRowsProps {
+  records: readonly Risky[]
+  label: string
+  /** what happens to the record with this number */
+  outcome?: (at: number) => ReactNode
+}
+
+export function RiskRows({ records, label, outcome }: RiskRowsProps) {
+  const at = new Map(records.map((record, i) => [record, i]))
+  const last: Column<Risky>[] = outcome ? [{ head: 'Outcome', cell: (record) => outcome(at.get(record) ?? 0) }] : []
+  return <Rows of={records} label={label} id={idOf} columns={[...COLUMNS, ...last]} />
+}
