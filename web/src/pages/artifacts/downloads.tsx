@@ -11,7 +11,7 @@ export function Downloads({ record: { name, format, version, distribution, arch 
   const downloads = useQuery(
     read('GET /downloads/packages/{name}', {
       params: { name },
-      query: { format, version, distribution, arch, days: 90 } as never,
+      query: { format, version, distribution, arch, days: 90 },
     }),
   )
   return (

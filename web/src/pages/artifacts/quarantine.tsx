@@ -17,8 +17,7 @@ export function Quarantine({ record, close }: { record: PackageRecord; close: ()
     read('DELETE /artifacts/{name}/{version}', { ...given, query: { ...given.query, dry_run: true } }),
   )
   const quarantine = useMutation({
-    mutationFn: () =>
-      call('POST /security/packages/{name}/{version}/quarantine', { ...given, body: { reason } } as never),
+    mutationFn: () => call('POST /security/packages/{name}/{version}/quarantine', { ...given, body: { reason } }),
     onSuccess: async () => {
       await queries.invalidateQueries()
       close()

@@ -1,7 +1,7 @@
 // A row of the queue, on one line. A key press renders only the two affected rows again; plain elements, because there are up to 200.
 import { memo, useEffect, useRef, type MouseEvent, type ReactNode } from 'react'
 import { ListLink } from '../../parts/list-link.tsx'
-import { Mark, SeverityMark, Toned } from '../../parts/marks.tsx'
+import { Exploited, SeverityMark, Toned } from '../../parts/marks.tsx'
 import { distance } from '../../parts/when.tsx'
 import { chance } from '../../parts/words.ts'
 import type { QueueGroup, QueueItem } from './item.ts'
@@ -143,7 +143,7 @@ function Risk({ worst, exploited, epss }: { worst: string | null; exploited: boo
   return (
     <>
       <span>{worst && <SeverityMark value={worst} />}</span>
-      <span>{exploited && <Mark color="var(--mantine-color-red-9)">exploited</Mark>}</span>
+      <span>{exploited && <Exploited>exploited</Exploited>}</span>
       <span className="epss">{epss === null ? '' : <span title="EPSS">{chance(epss)}</span>}</span>
     </>
   )

@@ -23,7 +23,7 @@ export function meanwhile(evidence: Told, now: number): string {
   const clients = evidence.served ? 'Clients get it now.' : 'No client gets it.'
   if (!decision) return `It is ${STATUSES[evidence.status].word} now. ${clients}`
   const { action, decided_by: who, decided_at: at, justification: why } = decision
-  return `${DONE[action as Action] ?? action} by ${who}, ${ago(at, now)}: “${why}”. ${clients}`
+  return `${DONE[action] ?? action} by ${who}, ${ago(at, now)}: “${why}”. ${clients}`
 }
 
 const DONE: Partial<Record<Action, string>> = {

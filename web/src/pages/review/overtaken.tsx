@@ -36,7 +36,7 @@ export function Overtaken({ record, evidence, action, draft, setDraft, close, on
         query: { distribution, arch },
         // The declaration has no body, but the service accepts the reason.
         body: { reason: draft.reason },
-      } as never),
+      }),
     onSuccess: async () => {
       close()
       await again()
@@ -45,7 +45,7 @@ export function Overtaken({ record, evidence, action, draft, setDraft, close, on
   })
   const takeBack = useMutation({
     mutationFn: (id: number) =>
-      call('DELETE /security/decisions/{id}', { params: { id }, body: { note: draft.reason } } as never),
+      call('DELETE /security/decisions/{id}', { params: { id }, body: { note: draft.reason } }),
     // The record waits again, and the form returns with the typed text.
     onSuccess: async () => {
       await again()

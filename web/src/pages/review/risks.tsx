@@ -1,6 +1,6 @@
 // The risk of each of several records, beside what a decision would do to each.
 import type { ReactNode } from 'react'
-import { Mark, SeverityMark } from '../../parts/marks.tsx'
+import { Exploited, SeverityMark } from '../../parts/marks.tsx'
 import { Rows, type Column } from '../../parts/rows.tsx'
 import { chance } from '../../parts/words.ts'
 import type { QueueItem } from './item.ts'
@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<Risky>[] = [
   { head: 'Severity', cell: ({ worst_severity: worst }) => worst && <SeverityMark value={worst} /> },
   {
     head: 'Exploited',
-    cell: ({ kev_count: n = 0 }) => n > 0 && <Mark color="var(--mantine-color-red-9)">{`${n} exploited`}</Mark>,
+    cell: ({ kev_count: n = 0 }) => n > 0 && <Exploited>{`${n} exploited`}</Exploited>,
   },
   { head: 'EPSS', number: true, cell: ({ epss_max: epss }) => (typeof epss === 'number' ? chance(epss) : '') },
   {

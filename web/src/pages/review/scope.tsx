@@ -1,6 +1,6 @@
 // What a decision covers: which findings, and whether it also applies where the same bytes wait elsewhere.
 import { Checkbox, Group, SegmentedControl, Stack, Switch, Text } from '@mantine/core'
-import { Mark, SeverityMark } from '../../parts/marks.tsx'
+import { Exploited, SeverityMark } from '../../parts/marks.tsx'
 import { count } from '../../parts/words.ts'
 import { inOrder } from '../../parts/findings.tsx'
 import type { Action, Evidence } from './item.ts'
@@ -101,7 +101,7 @@ function Choose({ action, evidence: { findings, findings_total: total }, chosen,
               <Group gap="sm">
                 {id}
                 <SeverityMark value={severity} />
-                {exploited && <Mark color="var(--mantine-color-red-9)">known exploited</Mark>}
+                {exploited && <Exploited />}
               </Group>
             }
           />

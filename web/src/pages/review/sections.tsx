@@ -1,6 +1,6 @@
 // What else a reviewer looks at: the version before, who has to do with the package, earlier decisions.
 import { Button, Group, Text } from '@mantine/core'
-import { Mark, Status } from '../../parts/marks.tsx'
+import { Status, Toned } from '../../parts/marks.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { When } from '../../parts/when.tsx'
@@ -49,7 +49,7 @@ export function Radius({ data, downloads }: { data: Evidence; downloads: QueueIt
             {distribution} {arch}
           </Text>
           <Status value={status} />
-          {served && <Mark color="var(--mantine-color-teal-7)">served</Mark>}
+          {served && <Toned tone="good">served</Toned>}
           <Text size="sm">{same ? 'the same bytes' : 'other bytes'}</Text>
         </Group>
       ))}
@@ -67,7 +67,7 @@ export function Earlier({ data, reuse }: { data: Evidence; reuse: ((reason: stri
         id={({ id }) => String(id)}
         columns={[
           { head: 'Package', cell: ({ package: name, version, distribution }) => `${name} ${version} ${distribution}` },
-          { head: 'Decision', cell: ({ action }) => ACTIONS[action as Action] },
+          { head: 'Decision', cell: ({ action }) => ACTIONS[action] },
           { head: 'Why', cell: ({ justification }) => justification },
           { head: 'Covers here', cell: ({ covers_here: ids }) => ids.slice(0, 4).join(', ') },
           {
@@ -82,7 +82,7 @@ export function Earlier({ data, reuse }: { data: Evidence; reuse: ((reason: stri
             head: '',
             cell: ({ justification, action }) =>
               reuse ? (
-                <Button size="compact-xs" variant="default" onClick={() => reuse(justification, action as Action)}>
+                <Button size="compact-xs" variant="default" onClick={() => reuse(justification, action)}>
                   Use again
                 </Button>
               ) : null,

@@ -149,8 +149,7 @@ function Withdraw({ decision, close }: { decision: Decision; close: () => void }
   const [reason, setReason] = useState('')
   const queries = useQueryClient()
   const withdraw = useMutation({
-    mutationFn: () =>
-      call('DELETE /security/decisions/{id}', { params: { id: decision.id }, body: { note: reason } } as never),
+    mutationFn: () => call('DELETE /security/decisions/{id}', { params: { id: decision.id }, body: { note: reason } }),
     onSuccess: async () => {
       await queries.invalidateQueries()
       close()
