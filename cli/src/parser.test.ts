@@ -69,6 +69,7 @@ test('an older spelling works, and help does not show it', () => {
   expect(parsed('deps', 'hello', '--version-of', '1.0')).toMatchObject({ values: { 'version-of': '1.0' } })
   expect(parsed('show', '--help').text).toContain('show [options] <PKG[@VERSION]>\n')
   expect(parsed('deps', '--help').text).not.toContain('version-of')
+  expect(parsed('--help').text).toMatch(/^ {2}show <PKG\[@VERSION\]> {2,}What/m)
 })
 
 test('every group has words, and every word of two a group', () => {

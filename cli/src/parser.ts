@@ -95,6 +95,8 @@ function prepared(parser: Parser, { out, err }: ParserOutput): Parser {
     .configureOutput({ writeOut: out, writeErr: err })
     .configureHelp({
       ...{ showGlobalOptions: true, sortSubcommands: false },
+      // Without `[options]`, which every command has.
+      subcommandTerm: (command) => `${command.name()} ${command.usage().replace(/^\[options\] ?/, '')}`.trim(),
       // A hidden argument has no description.
       visibleArguments: ({ registeredArguments }) =>
         registeredArguments.filter(({ description }) => description !== ''),

@@ -377,6 +377,7 @@ describe('every page', () => {
     '/health',
     '/logs',
     '/account',
+    '/device',
   ]
 
   /** WCAG 2.2 AA, and what axe calls best practice: landmarks, headings, empty table heads. */

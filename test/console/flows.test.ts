@@ -122,6 +122,33 @@ test('a second factor is set up, then asked for; a wrong code is refused, a reco
   await titled(other, 'Overview')
 })
 
+test('a program that shows a code is signed in as the person who approves it, and another one is refused', async () => {
+  const begin = async () => (await service.call('POST', '/auth/device', { client: 'gatehouse on build-7' })).body
+  const redeem = ({ device_code }: { device_code: string }) =>
+    service.call('POST', '/auth/device/token', { device_code })
+  const [wanted, stranger] = [await begin(), await begin()]
+
+  const page = await signedIn(MAINTAINER, `/device?code=${wanted.user_code}`)
+  await titled(page, 'Sign in a program')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('gatehouse on build-7').waitFor()
+  await page.getByRole('button', { name: 'Sign it in' }).click()
+  await page.getByText('The program is signed in as you.').waitFor()
+  const { body } = await redeem(wanted)
+  const me = await service.call('GET', '/auth/me', undefined, { authorization: `Bearer ${body.access_token}` })
+  expect(me.body.username).toBe(MAINTAINER.username)
+
+  await page.goto('/device')
+  await page.getByLabel('Code').fill('BCDF-GHJK')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('alert').getByText('not_found').waitFor()
+  await page.getByLabel('Code').fill(stranger.user_code.toLowerCase())
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('button', { name: 'Refuse' }).click()
+  await page.getByText('The program gets nothing.').waitFor()
+  expect((await redeem(stranger)).body.code).toBe('access_denied')
+})
+
 test('an identity provider signs people in, and they arrive where they wanted to go', async () => {
   const oidc = {
     ...{
