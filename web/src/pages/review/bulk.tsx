@@ -144,14 +144,10 @@ function Outcome({ answer, records }: { answer: BulkAnswer | undefined; records:
           const item = answer?.items[at]
           if (!item) return null
           const { result, records: changed, detail } = item
+          if (result === 'failed') return <Toned tone="bad">{detail ?? 'failed'}</Toned>
+          // Without a colour: green would say that it is good to offer it.
           return (
-            // Green would say that it is good to offer it.
-            <Toned tone={result === 'failed' ? 'bad' : 'unknown'}>
-              {result === 'failed'
-                ? (detail ?? 'failed')
-                : changed.map(({ distribution, effect }) => `${distribution}: ${EFFECTS[effect]}`).join('; ') ||
-                  'decided'}
-            </Toned>
+            changed.map(({ distribution, effect }) => `${distribution}: ${EFFECTS[effect]}`).join('; ') || 'decided'
           )
         }}
       />

@@ -5,11 +5,11 @@ import type { Answered } from '../../api/api.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Section } from '../../parts/page.tsx'
 import { chance, count } from '../../parts/words.ts'
-import { OPEN_RECORD } from './head.tsx'
 import type { QueueGroup, QueueItem } from './item.ts'
 import { idOf } from './record-id.ts'
 import { RiskRows } from './risks.tsx'
 import { groupName } from './rows.ts'
+import { OPEN_RECORD, useWantedFocus } from './use-announced.ts'
 import { MOST_MEMBERS } from './use-queue.ts'
 
 interface GroupDetailProps {
@@ -32,9 +32,7 @@ export function GroupDetail({ group, by, members, decided, mayDecide, decide }: 
           return (
             <>
               <div className="head">
-                <Text fz="lg" fw={650} component="h2" m={0} id={OPEN_RECORD} tabIndex={-1} className="title">
-                  {name}
-                </Text>
+                <Heading name={name} />
                 <Text>{sentence(items, total, by)}</Text>
                 {mayDecide && waiting.length > 0 && (
                   <Group gap="xs" my="xs">
@@ -56,6 +54,15 @@ export function GroupDetail({ group, by, members, decided, mayDecide, decide }: 
         }}
       </Answer>
     </article>
+  )
+}
+
+function Heading({ name }: { name: string }) {
+  useWantedFocus()
+  return (
+    <Text fz="lg" fw={650} component="h2" m={0} id={OPEN_RECORD} tabIndex={-1} className="title">
+      {name}
+    </Text>
   )
 }
 

@@ -7,10 +7,8 @@ import { When } from '../../parts/when.tsx'
 import { bytes, HELD_REASONS } from '../../parts/words.ts'
 import { Due } from './entry.tsx'
 import type { Evidence, QueueItem } from './item.ts'
+import { OPEN_RECORD, useWantedFocus } from './use-announced.ts'
 import { verdictOf } from './verdict.ts'
-
-/** The id of the heading, which gets the focus when a decision has opened the next record. */
-export const OPEN_RECORD = 'open-record'
 
 interface HeadProps {
   data: Evidence
@@ -20,6 +18,7 @@ interface HeadProps {
 }
 
 export function Head({ data, downloads, children }: HeadProps) {
+  useWantedFocus()
   return (
     <div className="head">
       <Text fz="lg" fw={650} component="h2" m={0} id={OPEN_RECORD} tabIndex={-1} className="title">

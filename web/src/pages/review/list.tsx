@@ -26,7 +26,10 @@ export function List({ queue, mayDecide, selection, select, selectAll, selectNon
   const { list, rows, page, size, group, sort, decided, unfolded, setUnfolded } = queue
   const pane = useRef<HTMLDivElement>(null)
   const listed = JSON.stringify([queue.filters, page, size, group, sort])
-  useEffect(() => pane.current?.scrollTo({ top: 0 }), [listed])
+  useEffect(() => {
+    // Braces: browsers return a promise, which an effect must not.
+    void pane.current?.scrollTo({ top: 0 })
+  }, [listed])
   const records = rows.flatMap((row) => (row.kind === 'record' ? [row.item] : []))
   const shared = useShared([
     ...records,

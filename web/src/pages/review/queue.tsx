@@ -6,7 +6,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { clearNews, useNews } from '../../api/live.ts'
 import { useActions } from '../../parts/actions.ts'
 import { useKeys } from '../../parts/keys.ts'
-import { Answer, Empty } from '../../parts/answer.tsx'
+import { Answer, Empty, Waiting } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { ChoiceFilter, Filters, FlagFilter, TextFilter } from '../../parts/filters.tsx'
 import { News } from '../../parts/news.tsx'
@@ -127,7 +127,10 @@ export default function Queue() {
         <News count={news} show={reload} />
         <Answer of={list}>
           {({ total, pages }) =>
-            rows.length === 0 && total > 0 ? (
+            rows.length === 0 && list.isPlaceholderData ? (
+              // The rows of before are of another kind: records instead of groups, or the reverse.
+              <Waiting />
+            ) : rows.length === 0 && total > 0 ? (
               <PastEnd pages={pages} />
             ) : rows.length === 0 && !queue.isNamed ? (
               <Nothing isFiltered={isFiltered} />

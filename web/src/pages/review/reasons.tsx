@@ -43,7 +43,7 @@ export function Reason({ kind, value, change, field, label = 'Reason', ...rest }
         value={value}
         onChange={(event) => change(event.currentTarget.value)}
       />
-      <Group gap={6} mt={6} role="group" aria-label="Frequent reasons">
+      <Group gap={6} mt={6} role="group" aria-label="Presets">
         {PRESETS[kind].map(([word, sentence]) => (
           <Button key={word} size="compact-xs" variant="default" onClick={() => change(joined(value, sentence))}>
             {word}

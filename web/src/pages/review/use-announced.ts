@@ -2,17 +2,31 @@
 // where only one pane is shown; a live region says what `j` and `k` have opened.
 import { useEffect, useRef, useState } from 'react'
 import { focusTitle } from '../../parts/arrival.ts'
-import { OPEN_RECORD } from './head.tsx'
 import { groupName } from './rows.ts'
 import type { QueueState } from './use-queue.ts'
 
 /** As in review.css. */
 const ONE_PANE = '(max-width: 56.25em)'
 
+/** The id of the heading of what is open. */
+export const OPEN_RECORD = 'open-record'
+
 let wanted = false
 /** The next record that opens gets the focus. */
 export function focusNext(): void {
   wanted = true
+}
+
+function takeFocus(): void {
+  const heading = document.getElementById(OPEN_RECORD)
+  if (!wanted || !heading) return
+  wanted = false
+  heading.focus({ preventScroll: true })
+}
+
+/** For the heading itself: it may be drawn later than it was asked for, when the evidence had to be read first. */
+export function useWantedFocus(): void {
+  useEffect(takeFocus, [])
 }
 
 /** @returns the text of the live region */
@@ -34,9 +48,9 @@ export function useAnnounced({ open, isNamed, group }: QueueState): string {
       )
     const onePane = matchMedia(ONE_PANE).matches
     if (wanted || (onePane && isNamed && (!wasNamed || id !== open?.id))) {
-      wanted = false
-      // The record is not drawn yet when its evidence has to be read first.
-      focusHeading()
+      wanted = open !== null
+      if (open === null) focusTitle({ preventScroll: true })
+      else takeFocus()
       if (onePane) scrollTo({ top: 0 })
     } else if (onePane && wasNamed && !isNamed) {
       const row = document.querySelector<HTMLElement>('.entry[aria-current] a')
@@ -45,14 +59,4 @@ export function useAnnounced({ open, isNamed, group }: QueueState): string {
     }
   }, [open?.id, isNamed])
   return text
-}
-
-const PATIENCE_MS = 2_000
-
-/** Focuses the heading of the open record as soon as it is there; the title of the page when nothing is open. */
-function focusHeading(until = performance.now() + PATIENCE_MS): void {
-  const heading = document.getElementById(OPEN_RECORD)
-  if (heading) heading.focus({ preventScroll: true })
-  else if (performance.now() < until) requestAnimationFrame(() => focusHeading(until))
-  else focusTitle({ preventScroll: true })
 }
