@@ -92,6 +92,20 @@ it('a passive replica refuses long work and serves the rest', async () => {
   expect(upload.status).toBe(201)
 })
 
+it('a decision that one replica made is undone by the other, which is passive', async () => {
+  const unscanned = (on_unscanned: string) =>
+    services[LEADER].call('PATCH', '/settings/', { validation: { on_unscanned } })
+  await unscanned('hold')
+  const file = await buildDeb({ name: 'undone' })
+  expect((await services[LEADER].upload(file, 'a.deb', { distribution: 'jammy' })).body.status).toBe('pending_review')
+  await unscanned('allow')
+  const decision = { decision: 'approve', justification: 'seen', distribution: 'jammy' }
+  const { body } = await services[LEADER].call('POST', '/security/packages/undone/1.0-1/decide', decision)
+  const undone = await services[OTHER].call('POST', '/security/decisions/undo', { ids: [body.decision.id] })
+  expect(undone.body).toMatchObject({ status: 'ok', items: [{ status: 'pending_review', served: false }] })
+  expect((await services[LEADER].call('GET', '/artifacts/undone')).body.manifest_status).toBe('pending_review')
+})
+
 it('totals of lists are never those from before a change that was answered, on any replica', async () => {
   const total = async (service: Service) =>
     (await service.call('GET', '/artifacts/?search=counted')).body.total as number
