@@ -27,8 +27,8 @@ export function List({ queue, mayDecide, selection, select, selectAll, selectNon
   const pane = useRef<HTMLDivElement>(null)
   const listed = JSON.stringify([queue.filters, page, size, group, sort])
   useEffect(() => {
-    // Braces: browsers return a promise, which an effect must not.
-    void pane.current?.scrollTo({ top: 0 })
+    // With braces, because newer browsers return a promise here, and an effect must return nothing.
+    pane.current?.scrollTo({ top: 0 })
   }, [listed])
   const records = rows.flatMap((row) => (row.kind === 'record' ? [row.item] : []))
   const shared = useShared([
