@@ -67,6 +67,7 @@ export const ErrorSchema = Type.Object(
     source_id: number('the source that was never read'),
     key: text('of the built-in source'),
     reason: text('why the upstream repository could not be read'),
+    error: text('the same as `code`, for programs that sign in by RFC 8628'),
     task_id: number('the task that goes on, or is running'),
     state: text('in which the task ended'),
     result: Type.Optional(Type.Unknown({ description: 'what was done before it failed' })),

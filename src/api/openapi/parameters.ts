@@ -37,6 +37,7 @@ const WORDS: Record<string, Word> = {
   level: word('The least severe level.', 'warn'),
   limit: word('Most items of the answer.', 20),
   logger: word('Which process wrote it.', 'service'),
+  member_of: word('With `group`: the key of one group.', 'glibc'),
   name: word('The name of the package.', 'acme-tool'),
   package: word('The name of the package.', 'acme-tool'),
   page: word('The page, from 1.', 1),
