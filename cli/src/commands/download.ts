@@ -1,13 +1,11 @@
 // download: package files, verified against the API and the signed index.
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { link, rename, rm, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import type { ReadableStream } from 'node:stream/web'
 import type { AnswerOf, Client } from 'gatehouse-client'
 import { FLAGS, type Command, type Context, type Given } from '../command.ts'
+import { fetchFile, readWhole } from '../download/fetch-file.ts'
 import { LOCATE, type Located } from '../download/locate.ts'
 import { repositoryIn } from '../download/parts.ts'
 import { EXITS } from '../exits.ts'
@@ -32,7 +30,7 @@ async function download(context: Context, given: Given) {
     const located = await locate(context, client, fetcher, record)
     if (!located.verified)
       terminal.complain('warning: this machine has no gpgv, so the signature of the index was not verified')
-    await fetchFile(fetcher, located.url, file, record, context.signal)
+    await fetchFile(fetcher, located.url, file, { sha256: record.sha256, size: record.size_bytes }, context.signal)
     report(context, record, file, located.verified)
   } else report(context, record, file, null)
   return EXITS.done
@@ -99,51 +97,10 @@ async function locate(context: Context, client: Client, fetcher: typeof fetch, r
     {
       ...{ codename, url, signal, keyUrl: setup.key_url },
       architectures: distributions.find((one) => one.codename === codename)?.architectures ?? [],
-      get: async (address) => Buffer.from(await (await opened(fetcher, address, signal)).arrayBuffer()),
+      get: (address) => readWhole(fetcher, address, signal),
     },
     { ...record, size: record.size_bytes },
   )
-}
-
-/** An address of a repository. It gets no credential. @throws Failure when it does not answer with the file */
-async function opened(fetcher: typeof fetch, address: string, signal: AbortSignal): Promise<Response> {
-  const response = await fetcher(address, { signal, redirect: 'manual' }).catch((error: unknown) => {
-    const { message, cause } = error as Error
-    throw failed(`${address} cannot be read: ${cause instanceof Error ? cause.message : message}`)
-  })
-  if (response.status !== 200) throw failed(`${address} answered ${response.status}`)
-  return response
-}
-
-/** The file gets its name when it is complete and verified, and takes no name that another file has. */
-async function fetchFile(fetcher: typeof fetch, url: string, file: string, record: Version, signal: AbortSignal) {
-  const partial = `${file}.${process.pid}.partial`
-  try {
-    const { body } = await opened(fetcher, url, signal)
-    const hash = createHash('sha256')
-    const source = Readable.fromWeb(body as unknown as ReadableStream<Uint8Array>)
-    source.on('data', (chunk: Buffer) => hash.update(chunk))
-    await pipeline(source, createWriteStream(partial, { flags: 'wx' }), { signal })
-    if (hash.digest('hex') !== record.sha256) {
-      const detail = `what ${url} sends is not the file that the API knows`
-      throw new Failure(EXITS.refused, detail, { code: 'checksum_mismatch', detail })
-    }
-    await named(partial, file)
-  } finally {
-    await rm(partial, { force: true })
-  }
-}
-
-async function named(partial: string, file: string): Promise<void> {
-  try {
-    await link(partial, file)
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw usage(`${file} is there already`)
-    // Some file systems have no hard links.
-    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw failed(message)
-    await rename(partial, file)
-  }
 }
 
 export const downloadCommands: readonly Command[] = [
