@@ -2,7 +2,7 @@
 import type { AnswerOf, Client } from 'gatehouse-client'
 import { FLAGS, idOf, must, PAGES, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
-import { need, notFound, usage } from '../failure.ts'
+import { need, usage } from '../failure.ts'
 import { printPages, type List } from '../listing.ts'
 import { namedPackage } from '../named-package.ts'
 import { spanDays } from '../spans.ts'
@@ -37,16 +37,8 @@ async function list(context: Context, given: Given) {
   )
 }
 
-/** The API has no endpoint for one decision. The list has the newest first. @throws Failure when there is none */
 async function find(client: Client, id: number, signal: AbortSignal): Promise<Decision> {
-  for (let page = 1; ; page++) {
-    const { decisions, pages } = need(
-      await client.call('GET /security/decisions', { query: { page, per_page: 200 }, signal }),
-    )
-    const found = decisions.find((one) => one.id === id)
-    if (found) return found
-    if (page >= pages) throw notFound(`there is no decision ${id}`)
-  }
+  return need(await client.call('GET /security/decisions/{id}', { params: { id }, signal }))
 }
 
 async function show(context: Context, given: Given) {
@@ -72,14 +64,14 @@ async function show(context: Context, given: Given) {
 async function withdraw(context: Context, given: Given) {
   const client = await context.client()
   const note = given.text('note')
-  // The types do not have the body, because it is optional.
-  const response = need(
-    await client.request('DELETE', `/security/decisions/${idOf(given)}`, {
+  const answer = need(
+    await client.call('DELETE /security/decisions/{id}', {
+      params: { id: idOf(given) },
       ...(note === undefined ? {} : { body: { note } }),
       signal: context.signal,
     }),
   )
-  return print(context, (await response.json()) as AnswerOf<'DELETE /security/decisions/{id}'>, 'withdrawn')
+  return print(context, answer, 'withdrawn')
 }
 
 async function extend(context: Context, given: Given) {

@@ -2,7 +2,7 @@
 import type { AnswerOf } from 'gatehouse-client'
 import { FLAGS, must, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
-import { failed, need, notFound, usage } from '../failure.ts'
+import { failed, need, usage } from '../failure.ts'
 import { firstLine } from '../input.ts'
 import { printRows } from '../listing.ts'
 import { ask, confirm } from '../prompt.ts'
@@ -28,10 +28,8 @@ async function list(context: Context) {
 async function show(context: Context, given: Given) {
   const { terminal } = context
   const client = await context.client()
-  const name = must(given, 'NAME')
-  const { users } = need(await client.call('GET /auth/users', { signal: context.signal }))
-  const found = users.find(({ username }) => username === name)
-  if (!found) throw notFound(`there is no user ${name}`)
+  const params = { username: must(given, 'NAME') }
+  const found = need(await client.call('GET /auth/users/{username}', { params, signal: context.signal }))
   if (context.json) terminal.document(found)
   else
     for (const [key, value] of Object.entries(found))
