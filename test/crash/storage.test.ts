@@ -5,7 +5,7 @@ import { mkdir, readFile, rename, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FEWEST } from '../../src/publish/tree/superseded.ts'
-import { openDatabase } from '../../src/store/db.ts'
+import { openDatabase, type Db } from '../../src/store/db.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
 import { createInstallations, type Installation, type Installations } from './installations.ts'
@@ -43,28 +43,32 @@ async function expectRefused(
   expect(await offered(service, 'jammy')).not.toContain(`${name} 1.0 amd64`)
 }
 
-/** Waits until the rows, which are removed after the files, have this number. */
-async function supersededGenerations({ databaseUrl }: Installation, codename: string, number: number): Promise<void> {
+/** Waits until a query has this many rows. */
+async function untilRows(
+  { databaseUrl }: Installation,
+  number: number,
+  timeout: number,
+  rows: (db: Db) => Promise<unknown[]>,
+): Promise<void> {
   const { db, close } = await openDatabase(databaseUrl, { poolSize: 1 })
-  const rows = () => db.selectFrom('superseded_generations').where('distribution', '=', codename).selectAll().execute()
   try {
-    await expect.poll(rows, { timeout: 20_000 }).toHaveLength(number)
+    await expect.poll(() => rows(db), { timeout }).toHaveLength(number)
   } finally {
     await close()
   }
 }
 
+/** The rows are removed after the files. */
+const supersededGenerations = (installation: Installation, codename: string, number: number) =>
+  untilRows(installation, number, 20_000, (db) =>
+    db.selectFrom('superseded_generations').where('distribution', '=', codename).selectAll().execute(),
+  )
+
 /** Waits for the recovery of each minute: an index of another distribution may have been due while the disk was full. */
-async function untilAllIsPublished({ databaseUrl }: Installation): Promise<void> {
-  const { db, close } = await openDatabase(databaseUrl, { poolSize: 1 })
-  const behind = () =>
-    db.selectFrom('distributions').select('codename').whereRef('published_revision', '<', 'revision').execute()
-  try {
-    await expect.poll(behind, { timeout: 90_000 }).toEqual([])
-  } finally {
-    await close()
-  }
-}
+const untilAllIsPublished = (installation: Installation) =>
+  untilRows(installation, 0, 90_000, (db) =>
+    db.selectFrom('distributions').select('codename').whereRef('published_revision', '<', 'revision').execute(),
+  )
 
 describe('a full disk', () => {
   let disk: SmallDisk
