@@ -1,7 +1,7 @@
 // The one thing on the Overview that needs attention first, and what to do about it.
 import type { Access } from '../../../../src/domain/roles.ts'
 import type { Answered } from '../../api/api.ts'
-import { count, type Tone } from '../../parts/words.ts'
+import type { Tone } from '../../parts/words.ts'
 
 type Stats = Pick<Answered<'GET /dashboard/stats'>, 'packages' | 'antivirus' | 'security_review'>
 
@@ -83,7 +83,7 @@ export function headlineOf(
     return {
       tone: 'care',
       figure: missing,
-      text: `${count(missing, 'package').replace(/^\S+ /, '')} with missing dependencies`,
+      text: `${missing === 1 ? 'package' : 'packages'} with missing dependencies`,
       step: 'See the packages',
       to: '/packages',
     }

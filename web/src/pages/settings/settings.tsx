@@ -40,7 +40,7 @@ export default function Settings() {
         )
       }
     >
-      <div className="split narrow">
+      <div className="split">
         <nav aria-label="Sections of the settings">
           {sections.map((name) => (
             <NavLink
