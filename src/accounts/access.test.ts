@@ -348,6 +348,7 @@ describe('an API token', () => {
         token_id: made.token_id,
         name: 'ci',
         role: 'uploader',
+        acts_as: 'uploader',
         created_by: 'Ada',
         creator_active: true,
         created_at: '2026-03-01T12:00:00.000+00:00',

@@ -1,17 +1,18 @@
 // API tokens: created, listed, revoked. Only their hash is stored.
 import { randomUUID } from 'node:crypto'
-import { sql, type Selectable } from 'kysely'
+import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { DAY_MS } from '../domain/durations.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
-import type { Role } from '../domain/roles.ts'
+import { publisherOfActor } from '../domain/publishers.ts'
+import { lesserRole, type Role } from '../domain/roles.ts'
 import { requireNarrower, type Scopes } from '../domain/scopes.ts'
-import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
+import { isoTimeOrNull, type Clock } from '../kernel/clock.ts'
 import { randomToken, sha256Hex } from '../kernel/crypto.ts'
 import type { Db } from '../store/db.ts'
-import type { ApiTokensTable } from '../store/tables.ts'
 import { change, type ChangeDeps } from './change.ts'
+import { listed, tokenOf, withCreators, type ApiToken } from './token-rows.ts'
 import { LINE_PATTERN, requireRole } from './user.ts'
 
 export const TOKEN_PREFIX = 'svc_'
@@ -20,22 +21,16 @@ export const API_TOKEN = /^svc_[A-Za-z0-9_-]{43}$/
 
 const NAME = new RegExp(LINE_PATTERN)
 export const TOKEN_NAME_MAX = 100
+/** Live tokens of a person who is no admin. */
+export const MOST_OWN = 50
+/** Tokens in the list of one owner. */
+const LISTED_OWN = 200
 
-export interface ApiToken {
-  id: string
-  token_id: string
+export interface WantedToken {
   name: string
-  role: Role
-  created_by: string
-  creator_active: boolean
-  created_at: string
-  last_used: string | null
-  expires_at: string | null
-  scopes: Scopes | null
-  active: boolean
-  token_hint: string
-  /** the trusted publisher of its job; null for tokens that people created */
-  publisher: string | null
+  role?: string
+  expires_days?: number
+  scopes?: Scopes
 }
 
 export interface CreatedToken {
@@ -60,20 +55,31 @@ export function tokenHash(token: string, scopes: Scopes | null): string {
 export interface Tokens {
   /** All tokens, newest first, including revoked and expired ones, but only the live tokens of CI jobs. */
   list(): Promise<{ tokens: ApiToken[]; total: number }>
+  /** The 200 newest of a person. */
+  listOf(ownerId: number): Promise<{ tokens: ApiToken[]; total: number }>
   /** @throws Problem `not_found` */
   find(id: string): Promise<ApiToken>
   /**
    * Creates a token that belongs to the caller; one created with a token belongs to that token's owner, and ends no later.
    * @throws Problem `invalid_role`, `validation_error`, `already_exists` (a live token has the name), `forbidden` when the
-   * caller is a token whose scopes the new one would exceed
+   * new one would exceed the role or the scopes of the caller, or the caller has too many
    */
   create(
     caller: Caller,
-    wanted: { name: string; role?: string; expires_days?: number; scopes?: Scopes },
+    wanted: WantedToken,
     origin: Origin,
   ): Promise<CreatedToken>
-  /** Revokes it and the tokens that were created with it. @throws Problem `not_found`, also for a token that is revoked already */
-  revoke(caller: Caller, id: string, origin: Origin): Promise<{ status: 'revoked'; token_id: string }>
+  /**
+   * Revokes it and the tokens that were created with it.
+   * @param ownerId only a token of this person
+   * @throws Problem `not_found`, also for a token that is revoked already
+   */
+  revoke(
+    caller: Caller,
+    id: string,
+    origin: Origin,
+    ownerId?: number,
+  ): Promise<{ status: 'revoked'; token_id: string }>
 }
 
 export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
@@ -84,13 +90,13 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
       const now = clock.now()
       const rows = await withCreators(db)
         .where((is) => is.or([is('api_tokens.publisher', 'is', null), is('api_tokens.expires_at', '>', now)]))
-        .orderBy('api_tokens.created_at', 'desc')
-        .orderBy('api_tokens.id')
         .execute()
-      return {
-        tokens: rows.map((row) => tokenOf(row, now)),
-        total: rows.length,
-      }
+      return listed(rows, now)
+    },
+
+    async listOf(ownerId) {
+      const rows = await withCreators(db).where('api_tokens.created_by_id', '=', ownerId).limit(LISTED_OWN).execute()
+      return listed(rows, clock.now())
     },
 
     async find(id) {
@@ -101,10 +107,14 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
 
     async create(caller, wanted, origin) {
       const role = requireRole(wanted.role ?? 'uploader')
+      if (lesserRole(role, caller.role) !== role)
+        throw new Problem('forbidden', `a token of ${caller.role} cannot be ${role}`)
       const name = wanted.name.trim()
       if (name === '' || name.length > TOKEN_NAME_MAX || !NAME.test(name)) {
         throw invalidField('name', `must be one line of 1 to ${TOKEN_NAME_MAX} characters`)
       }
+      if (publisherOfActor(`token:${name}`) !== null)
+        throw invalidField('name', 'must not end like the name of a token of a CI job (#0123abcd)')
       const days = wanted.expires_days
       if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 3650)) {
         throw invalidField('expires_days', 'must be a whole number from 1 to 3650')
@@ -120,14 +130,9 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
         await sql`lock table api_tokens in share row exclusive mode`.execute(tx)
         const parent = caller.kind === 'token' ? await liveToken(tx, caller.credentialId, now) : null
         if (parent?.expires_at && (!expiresAt || parent.expires_at < expiresAt)) expiresAt = parent.expires_at
-        const taken = await tx
-          .selectFrom('api_tokens')
-          .select('id')
-          .where('name', '=', name)
-          .where('revoked_at', 'is', null)
-          .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
-          .executeTakeFirst()
+        const taken = await live(tx, now).where('name', '=', name).executeTakeFirst()
         if (taken) throw new Problem('already_exists', 'a live token has this name')
+        if (caller.role !== 'admin') await requireRoom(tx, caller.ownerId, now)
         await tx
           .insertInto('api_tokens')
           .values({
@@ -166,13 +171,14 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
       }
     },
 
-    async revoke(caller, id, origin) {
+    async revoke(caller, id, origin, ownerId) {
       return change(deps, caller.name, origin, async (tx, note) => {
         // A token that is being created now is either visible after this, or not created.
         await sql`lock table api_tokens in share row exclusive mode`.execute(tx)
         const { rows } = await sql<{ id: string; name: string }>`
           with recursive ended as (
             select id from api_tokens where id = ${id} and revoked_at is null
+              and (${ownerId ?? null}::bigint is null or created_by_id = ${ownerId ?? null})
             union select made.id from api_tokens made join ended on made.parent_id = ended.id
           ) update api_tokens set revoked_at = ${clock.now()} from ended
             where api_tokens.id = ended.id and api_tokens.revoked_at is null returning api_tokens.id, api_tokens.name`.execute(
@@ -189,39 +195,21 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
 
 /** @throws Problem `unauthorized` when it ended since the request was admitted */
 async function liveToken(tx: Db, id: string, now: Date): Promise<{ id: string; expires_at: Date | null }> {
-  const token = await tx
-    .selectFrom('api_tokens')
-    .select(['id', 'expires_at'])
-    .where('id', '=', id)
-    .where('revoked_at', 'is', null)
-    .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
-    .executeTakeFirst()
+  const token = await live(tx, now).where('id', '=', id).executeTakeFirst()
   if (!token) throw new Problem('unauthorized', 'a valid credential is needed')
   return token
 }
 
-const withCreators = (db: Db) =>
+const live = (db: Db, now: Date) =>
   db
     .selectFrom('api_tokens')
-    .leftJoin('users', 'users.id', 'api_tokens.created_by_id')
-    .selectAll('api_tokens')
-    .select('users.active as creator_active')
+    .select(['id', 'expires_at'])
+    .where('revoked_at', 'is', null)
+    .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
 
-/** Tokens of CI jobs belong to no user. */
-function tokenOf(row: Selectable<ApiTokensTable> & { creator_active: boolean | null }, now: Date): ApiToken {
-  return {
-    id: row.id,
-    token_id: row.id,
-    name: row.name,
-    role: row.role,
-    created_by: row.created_by,
-    creator_active: row.creator_active === true || row.publisher !== null,
-    created_at: isoTime(row.created_at),
-    last_used: isoTimeOrNull(row.last_used),
-    expires_at: isoTimeOrNull(row.expires_at),
-    scopes: row.scopes,
-    active: row.revoked_at === null && (row.expires_at === null || row.expires_at > now),
-    token_hint: row.token_hint,
-    publisher: row.publisher,
-  }
+/** @throws Problem `forbidden` */
+async function requireRoom(tx: Db, ownerId: number, now: Date): Promise<void> {
+  const own = await live(tx, now).where('created_by_id', '=', ownerId).limit(MOST_OWN).execute()
+  if (own.length >= MOST_OWN)
+    throw new Problem('forbidden', `you have ${MOST_OWN} live tokens, which is the limit: revoke one first`)
 }

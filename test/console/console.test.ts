@@ -377,6 +377,7 @@ describe('every page', () => {
     '/health',
     '/logs',
     '/account',
+    '/account/tokens',
     '/device',
   ]
 

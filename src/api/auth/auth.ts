@@ -3,8 +3,10 @@ import type { Login } from '../../accounts/login.ts'
 import type { OwnAccount } from '../../accounts/own-account.ts'
 import type { PasswordReset } from '../../accounts/password-reset.ts'
 import type { Sessions } from '../../accounts/sessions.ts'
-import { type Tokens } from '../../accounts/tokens.ts'
+import type { Tokens, WantedToken } from '../../accounts/tokens.ts'
 import type { Users } from '../../accounts/users.ts'
+import type { Origin } from '../../domain/audit.ts'
+import type { Caller } from '../../domain/caller.ts'
 import type { Distribution } from '../../domain/package.ts'
 import { ROLE_DESCRIPTIONS, ROLES } from '../../domain/roles.ts'
 import { unknownDistribution } from '../../formats/unknown-distribution.ts'
@@ -31,9 +33,12 @@ import {
 } from './auth.contract.ts'
 import {
   deleteAuthApiTokensTokenId,
+  deleteAuthMeTokensTokenId,
   getAuthApiTokens,
   getAuthApiTokensTokenId,
+  getAuthMeTokens,
   postAuthApiTokens,
+  postAuthMeTokens,
 } from './tokens.contract.ts'
 import { handle } from '../http/route.ts'
 
@@ -96,14 +101,20 @@ function userRoutes({ users }: AuthDeps): Route[] {
 }
 
 function tokenRoutes({ tokens, distributions }: AuthDeps): Route[] {
+  const create = async ({ caller, body, origin }: { caller: Caller; body: WantedToken; origin: Origin }) => {
+    const unknown = body.scopes?.distributions?.find((one) => !distributions.some(({ codename }) => codename === one))
+    if (unknown !== undefined) throw unknownDistribution(unknown, distributions, 'unknown_distribution')
+    return tokens.create(caller, body, origin)
+  }
   return [
     handle(getAuthApiTokens, () => tokens.list()),
     handle(getAuthApiTokensTokenId, ({ params }) => tokens.find(params.token_id)),
-    handle(postAuthApiTokens, async ({ caller, body, origin }) => {
-      const unknown = body.scopes?.distributions?.find((one) => !distributions.some(({ codename }) => codename === one))
-      if (unknown !== undefined) throw unknownDistribution(unknown, distributions, 'unknown_distribution')
-      return tokens.create(caller, body, origin)
-    }),
+    handle(postAuthApiTokens, create),
+    handle(postAuthMeTokens, create),
     handle(deleteAuthApiTokensTokenId, ({ caller, params, origin }) => tokens.revoke(caller, params.token_id, origin)),
+    handle(getAuthMeTokens, ({ caller }) => tokens.listOf(caller.ownerId)),
+    handle(deleteAuthMeTokensTokenId, ({ caller, params, origin }) =>
+      tokens.revoke(caller, params.token_id, origin, caller.ownerId),
+    ),
   ]
 }

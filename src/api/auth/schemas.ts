@@ -78,6 +78,7 @@ export const TokenSchema = Type.Object(
     token_id: Type.String(),
     name: Type.String(),
     role: RoleSchema,
+    acts_as: RoleSchema,
     created_by: Type.String(),
     creator_active: Type.Boolean(),
     created_at: TimeSchema,

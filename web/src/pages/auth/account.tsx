@@ -1,6 +1,7 @@
 // The person's own account: password, second factor, colours, and the single-letter keys.
 import { Button, PasswordInput, SegmentedControl, Stack, Switch, Text, useMantineColorScheme } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/api.ts'
 import { keysAreOn, setKeys } from '../../parts/keys.ts'
@@ -28,6 +29,9 @@ export default function Account() {
           <p>Your password is kept by {user.auth_source === 'ldap' ? 'the directory' : 'the identity provider'}.</p>
         )}
         <SecondFactor on={user.mfa_enabled === true} />
+        <Section title="API tokens">
+          <Link to="/account/tokens">Your API tokens</Link>, for pipelines and scripts.
+        </Section>
         <Look />
       </div>
     </Page>
