@@ -369,6 +369,7 @@ describe('every page', () => {
     '/decisions',
     '/audit',
     '/tasks',
+    '/drift',
     '/users',
     '/tokens',
     '/settings',

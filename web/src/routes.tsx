@@ -11,6 +11,7 @@ import {
   ClipboardCheck,
   DatabaseBackup,
   Download,
+  FileDiff,
   HeartPulse,
   KeyRound,
   Layers,
@@ -25,6 +26,7 @@ import {
   Users,
 } from 'lucide-react'
 import type { ComponentType } from 'react'
+import { DRIFT_AREAS } from '../../src/domain/drift.ts'
 import { Broken } from './app/broken.tsx'
 import type { PageFacts } from './app/navigation.ts'
 import { NotFound } from './app/not-found.tsx'
@@ -70,6 +72,7 @@ const routes = [
   route('/decisions', { title: 'Decisions', access: 'auditor+', keys: 'c', group: 'security', icon: Scale }, search({ show: oneOf('mine', 'all'), ...LISTED }), () => import('./pages/security/decisions.tsx')),
   route('/audit', { title: 'Audit', access: 'auditor+', keys: 'a', group: 'security', icon: ScrollText }, search({ q: text, action: text, result: oneOf('SUCCESS', 'WARNING', 'FAILURE'), user: text, package: text, from: text, to: text, ...LISTED }), () => import('./pages/audit/audit.tsx')),
   route('/tasks', { title: 'Tasks', access: 'auditor+', keys: 'k', group: 'administration', icon: ListTodo }, search({ state: oneOf('queued', 'running', 'cancelling', 'done', 'failed', 'cancelled'), ...LISTED }), () => import('./pages/tasks/tasks.tsx')),
+  route('/drift', { title: 'Drift', access: 'auditor+', keys: 'f', group: 'administration', icon: FileDiff }, search({ state: oneOf('open', 'resolved'), area: oneOf(...DRIFT_AREAS), distribution: text, ...LISTED }), () => import('./pages/health/drift.tsx')),
   route('/users', { title: 'Users', access: 'admin', group: 'administration', icon: Users }, none, () => import('./pages/auth/users.tsx')),
   route('/tokens', { title: 'API tokens', access: 'admin', keys: 't', group: 'administration', icon: KeyRound }, none, () => import('./pages/auth/tokens.tsx')),
   route('/settings', { title: 'Settings', access: 'admin', keys: 's', group: 'administration', icon: Settings }, none, () => import('./pages/settings/settings.tsx')),

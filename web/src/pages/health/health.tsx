@@ -18,7 +18,8 @@ type Check = { ok?: boolean; status?: string; detail?: string; message?: string 
 const ADVICE: Record<string, string> = {
   database: 'The database does not answer. Look at DATABASE_URL and the log of the database.',
   disk_space: 'Free space, or lower retention.history_days and retention.keep_versions.',
-  pool: 'Files differ from what was stored. Compare and repair under /artifacts/admin/drift.',
+  pool: 'The files of packages cannot be reached. Look at REPOS_DIR and its disk, or at the object store.',
+  drift: 'Files differ from what was stored, or were not compared lately. The page Drift compares and repairs.',
   antivirus: 'Uploads are not scanned for malware. Look at CLAMAV_HOST and the log of clamd.',
   vulnscan: 'Vulnerability data is missing or old. Update it below.',
   redis: 'Replicas share nothing through Redis now; each works on its own.',
@@ -28,6 +29,7 @@ const ADVICE: Record<string, string> = {
 export default function Health() {
   const health = useQuery({ ...read('GET /health'), refetchInterval: 30_000 })
   const mayOperate = useMay('maintainer+')
+  const mayAudit = useMay('auditor+')
   return (
     <Page
       title="Health"
@@ -47,7 +49,12 @@ export default function Health() {
       </Answer>
       {mayOperate && <Engines />}
       <PoolGrowth />
-      <Link to="/logs">Log</Link>
+      {mayAudit && (
+      <Group gap="md">
+        <Link to="/drift">Drift</Link>
+        <Link to="/logs">Log</Link>
+      </Group>
+      )}
     </Page>
   )
 }
