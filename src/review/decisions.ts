@@ -1,9 +1,9 @@
-// Decisions after they were made: how clients see them; replacing, revoking, resolving and assigning them.
+// Decisions after they were made: how clients see them; replacing, revoking and resolving them.
 import type { Finding } from '../domain/finding.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { DecisionAction } from '../domain/status.ts'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
-import { changeRecord, lockIfThere, noteChanged } from '../packages/records/change-record.ts'
+import { changeRecord, lockIfThere } from '../packages/records/change-record.ts'
 import { activeDecisions, closeDecisions } from '../packages/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
@@ -157,55 +157,6 @@ export async function resolveDecision(
         },
       },
       deps.offered(before.distribution),
-    )
-    return row
-  })
-}
-
-/**
- * @param to a user name; null removes the assignment
- * @throws Problem('not_found'), 'validation_error' when there is no such active user
- */
-export async function assignDecision(
-  deps: DecideDeps,
-  id: number,
-  to: string | null,
-  actor: Actor,
-): Promise<DecisionRow> {
-  const decision = await findDecision(deps.db, id)
-  const user =
-    to === null
-      ? null
-      : await deps.db
-          .selectFrom('users')
-          .select('username')
-          .where('username_key', '=', to.toLowerCase())
-          .where('active', '=', true)
-          .executeTakeFirst()
-  if (user === undefined) throw invalidField('assigned_to', 'must be the name of an active user')
-  const name = user?.username ?? null
-  return transaction(deps.db, async (tx) => {
-    const row = await tx
-      .updateTable('decisions')
-      .set({ assigned_to: name, assigned_at: name === null ? null : deps.clock.now() })
-      .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirstOrThrow()
-    if (decision.package_id !== null) await noteChanged(tx, [decision.package_id])
-    const named = { package: row.package, version: row.version, distribution: row.distribution, arch: row.arch }
-    await deps.audit.record(
-      {
-        ...named,
-        user: actor.name,
-        ip: actor.origin.ip,
-        requestId: actor.origin.requestId,
-        action: 'SECURITY_DECISION',
-        result: 'SUCCESS',
-        outcome: 'assigned',
-        detail: name === null ? 'unassigned' : `assigned to ${name}`,
-        extra: { decision_id: id },
-      },
-      tx,
     )
     return row
   })

@@ -2,10 +2,11 @@
 import type { Changed } from '../packages/records/change-record.ts'
 import type { RecordSelector } from '../store/records/artifact-query.ts'
 import type { DecisionRow } from '../store/tables.ts'
+import { assignDecision, assignHeld } from './assign.ts'
 import { decideSeveral, type DecidedItem } from './decide-several.ts'
 import type { Decided } from './decide-one.ts'
 import { decide, type Looked } from './decide.ts'
-import { assignDecision, replaceDecision, resolveDecision, revokeDecision } from './decisions.ts'
+import { replaceDecision, resolveDecision, revokeDecision } from './decisions.ts'
 import type { Actor, ReviewDeps } from './deps.ts'
 import type { DecisionBody } from './plan.ts'
 import { quarantine } from './quarantine.ts'
@@ -30,6 +31,7 @@ export interface Review {
   revokeDecision(id: number, note: string | null, actor: Actor): Promise<DecisionRow>
   resolveDecision(packageIds: readonly number[], note: string, actor: Actor): Promise<DecisionRow>
   assignDecision(id: number, to: string | null, actor: Actor): Promise<DecisionRow>
+  assignHeld(selector: RecordSelector, to: string | null, actor: Actor): ReturnType<typeof assignHeld>
 }
 
 export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Review {
@@ -44,5 +46,6 @@ export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Rev
     revokeDecision: (id, note, actor) => revokeDecision(deps, id, note, actor),
     resolveDecision: (packageIds, note, actor) => resolveDecision(deps, packageIds, note, actor),
     assignDecision: (id, to, actor) => assignDecision(deps, id, to, actor),
+    assignHeld: (selector, to, actor) => assignHeld(deps, selector, to, actor),
   }
 }

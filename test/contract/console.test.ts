@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { startGate } from './harness.ts'
 import { cveScanner, fill } from './console/samples.ts'
+import { assignContract } from './console/assign.ts'
 import { bulkContract } from './console/bulk.ts'
 import { detailContract } from './console/details.ts'
 import { evidenceContract } from './console/evidence.ts'
@@ -15,6 +16,7 @@ await fill(gate)
 afterAll(() => gate.close())
 
 describe('the review queue', () => queueContract(gate))
+describe('who has to look at a held package', () => assignContract(gate))
 describe('vulnerabilities', () => vulnerabilityContract(gate))
 describe('the evidence of a review', () => evidenceContract(gate))
 describe('details', () => detailContract(gate))

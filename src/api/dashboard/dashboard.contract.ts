@@ -110,6 +110,7 @@ export const getDashboardHistory = declare({
             Type.Integer({ description: 'at the end of the day; null when no sample was taken' }),
           ),
           pool_bytes: Nullable(Type.Integer()),
+          findings: Nullable(CountsSchema),
         }),
       ),
       days: Type.Integer(),

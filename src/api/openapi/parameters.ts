@@ -57,6 +57,7 @@ const WORDS: Record<string, Word> = {
   target: word('The type of the sources, or `all`.', 'all'),
   to: word('The last moment or day, ISO 8601.', '2026-01-31'),
   token_id: word('The id of the API token.', '0b9f6c1e-6a3e-4f57-9a55-1f0c8a2d7e11'),
+  unassigned: word('Whether nobody is assigned.', true),
   user: word('The user or token that did it.', 'ada'),
   user_code: word('The code that the program showed.', 'BCDF-GHJK'),
   username: word('The name of the user.', 'ada'),

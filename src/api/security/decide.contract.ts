@@ -1,12 +1,19 @@
 // Declarations of actions on held packages: decide, rescan, quarantine; and the decisions about one version.
 import Type from 'typebox'
-import type { Target } from '../../domain/scopes.ts'
 import { DryRun } from '../shared/breakage-schemas.ts'
 import { CoverageSchema, ReviewReasonSchema } from '../shared/evidence-schemas.ts'
 import { DecisionActionSchema, PackageStatusSchema } from '../shared/words.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 import { CountsSchema, DecisionAnswer, DecisionSchema, SlaSchema } from '../shared/decision-schemas.ts'
-import { DECISION_FIELDS, DecisionBodySchema, NameVersion, Narrowed, SeenDigest } from './schemas.ts'
+import {
+  DECISION_FIELDS,
+  DecisionBodySchema,
+  NameVersion,
+  NARROWED_BODY,
+  Narrowed,
+  SeenDigest,
+  targetsOf,
+} from './schemas.ts'
 import { RecordSchema } from '../shared/records.ts'
 import { declare } from '../http/route.ts'
 
@@ -31,20 +38,6 @@ const Rescanned = Type.Object(
   },
   { title: 'RescannedRecord' },
 )
-
-/** The query keys take precedence. */
-const NarrowedBody = {
-  distribution: Type.Optional(Nullable(Type.String())),
-  arch: Type.Optional(Nullable(Type.String())),
-}
-
-/** A decision can name its distribution in the query or in the body. */
-function targetsOf(input: { params: { name: string }; query: { distribution?: string }; body?: unknown }): Target[] {
-  const { distribution } = (input.body ?? {}) as { distribution?: string }
-  const named = [input.query.distribution, distribution].filter((one) => one !== undefined)
-  const { name } = input.params
-  return named.length === 0 ? [{ name }] : named.map((one) => ({ name, distribution: one }))
-}
 
 export const postSecurityPackagesNameVersionDecide = declare({
   method: 'POST',
@@ -173,7 +166,7 @@ export const postSecurityPackagesNameVersionRescan = declare({
   flags: { optionalBody: true },
   params: NameVersion,
   query: Narrowed,
-  body: Type.Object(NarrowedBody),
+  body: Type.Object(NARROWED_BODY),
   answer: Type.Intersect(
     [
       Type.Object({
@@ -209,7 +202,7 @@ export const postSecurityPackagesNameVersionQuarantine = declare({
   params: NameVersion,
   query: Narrowed,
   body: Type.Object({
-    ...NarrowedBody,
+    ...NARROWED_BODY,
     reason: Type.Optional(Nullable(Type.String({ description: `at most ${MAX_NOTE} characters` }))),
     justification: Type.Optional(Nullable(Type.String({ deprecated: true, description: '`reason`' }))),
   }),

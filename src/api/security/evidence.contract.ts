@@ -68,6 +68,7 @@ export const getSecurityPackagesNameVersionEvidence = declare({
           origin: Nullable(Type.String()),
           since: Nullable(TimeSchema),
           reasons: Type.Array(ReviewReasonSchema),
+          assigned_to: Nullable(Type.String({ description: 'who has to look at it' })),
         }),
       ),
       sla: SlaSchema,

@@ -13,6 +13,7 @@ import { storedFacts } from '../../store/files/blob-query.ts'
 import { headRows, recordsOf } from '../../store/records/artifact-query.ts'
 import { evidenceOf, findingIds, othersOf, pastDecisions } from '../../packages/records/evidence-query.ts'
 import { findingsOf } from '../../packages/records/findings.ts'
+import { assignmentsOf, type Assignment } from '../../packages/records/review-query.ts'
 import type { Db } from '../../store/db.ts'
 import type { PackageRow } from '../../store/tables.ts'
 import { shortened } from '../http/list-stream.ts'
@@ -99,7 +100,7 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
         imported_at: isoTime(row.imported_at),
         imported_by: row.imported_by,
         import_method: row.import_method,
-        held: heldOf(row),
+        held: heldOf(row, (await assignmentsOf(db, [row.id])).get(row.id)),
         sla: sla ?? slaOf(null, now),
         validation_steps: row.validation_steps,
         coverage: row.coverage,
@@ -133,13 +134,14 @@ function seenOf({ at, last_at, replaced_at, body, ...row }: Awaited<ReturnType<t
   }
 }
 
-function heldOf(row: PackageRow) {
+function heldOf(row: PackageRow, assignment: Assignment | undefined) {
   if (row.status !== 'pending_review') return null
   return {
     reason: row.held_reason,
     origin: row.review_origin,
     since: isoTimeOrNull(row.review_since),
     reasons: row.review_reasons ?? [],
+    assigned_to: assignment?.assigned_to ?? null,
   }
 }
 

@@ -176,6 +176,8 @@ export const getSecurityReviewQueue = declare({
     reason: Type.Optional(Type.String({ description: 'values of `held_reason`, separated by commas' })),
     kev: Type.Optional(Type.Boolean({ description: 'whether a finding is known to be exploited' })),
     fix: Type.Optional(Type.Boolean({ description: 'whether a finding is fixed in some version' })),
+    assigned_to: Type.Optional(Type.String({ maxLength: 64 })),
+    unassigned: Type.Optional(Type.Boolean()),
     sort: Type.Enum([...QUEUE_SORTS], {
       default: 'due',
       description:

@@ -167,6 +167,8 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
         reasons: wordsOf('reason', query.reason, HELD_REASONS),
         kev: query.kev,
         fix: query.fix,
+        assignedTo: query.assigned_to,
+        unassigned: query.unassigned,
         in: memberOf(query),
       }
       const at = { page: query.page, perPage: query.per_page }

@@ -5,6 +5,7 @@ import type { Origin } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { SEVERITIES, type Severity } from '../../domain/finding.ts'
 import { invalidField } from '../../domain/problem.ts'
+import type { Target } from '../../domain/scopes.ts'
 import type { Actor } from '../../review/deps.ts'
 import { CountsSchema, DecisionSchema, SlaSchema } from '../shared/decision-schemas.ts'
 import { FindingSchema, ReviewReasonSchema } from '../shared/evidence-schemas.ts'
@@ -51,6 +52,8 @@ export const SecurityItem = Type.Intersect(
       sla: SlaSchema,
       quarantined_at: Nullable(TimeSchema),
       quarantined_by: Nullable(Type.String()),
+      assigned_to: Nullable(Type.String({ description: 'who has to look at it' })),
+      assigned_at: Nullable(TimeSchema),
       cve_results: Type.Optional(
         Type.Array(FindingSchema, { description: 'with `include_findings`: the first 100; `total_cve` counts all' }),
       ),
@@ -88,6 +91,20 @@ export const DecisionBodySchema = Type.Object(
   },
   { title: 'DecisionBody' },
 )
+
+/** The query keys take precedence. */
+export const NARROWED_BODY = {
+  distribution: Type.Optional(Nullable(Type.String())),
+  arch: Type.Optional(Nullable(Type.String())),
+}
+
+/** A decision can name its distribution in the query or in the body. */
+export function targetsOf(input: { params: { name: string }; query: { distribution?: string }; body?: unknown }): Target[] {
+  const { distribution } = (input.body ?? {}) as { distribution?: string }
+  const named = [input.query.distribution, distribution].filter((one) => one !== undefined)
+  const { name } = input.params
+  return named.length === 0 ? [{ name }] : named.map((one) => ({ name, distribution: one }))
+}
 
 export function actorOf(call: { caller: Caller; origin: Origin }): Actor {
   return { name: call.caller.name, origin: call.origin }

@@ -8,9 +8,11 @@ import { activeDecisions } from '../../packages/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../../store/tables.ts'
 import type { Db } from '../../store/db.ts'
 import {
+  assignmentsOf,
   findingTotals,
   lightRowsOf,
   rowsWithFindings,
+  type Assignment,
   type FindingTotals,
   type LightRow,
 } from '../../packages/records/review-query.ts'
@@ -29,11 +31,18 @@ export async function securityItems(deps: { db: Db; clock: Clock }, ids: readonl
   const rows: LightRow[] = withFindings ? await rowsWithFindings(db, ids, MOST_FINDINGS) : await lightRowsOf(db, ids)
   const totals = await findingTotals(db, ids)
   const decisions = await activeDecisions(db, ids)
+  const assignments = await assignmentsOf(db, ids)
   return rows.map((row) => ({
     ...itemOf(row, totals.get(row.id), decisions.get(row.id) ?? [], now),
+    ...assignedTo(assignments.get(row.id)),
     ...(withFindings ? { cve_results: (row as PackageRow).cve_results ?? [] } : {}),
   }))
 }
+
+const assignedTo = (assignment: Assignment | undefined) => ({
+  assigned_to: assignment?.assigned_to ?? null,
+  assigned_at: isoTimeOrNull(assignment?.assigned_at ?? null),
+})
 
 function itemOf(row: LightRow, totals: FindingTotals | undefined, decisions: readonly DecisionRow[], now: Date) {
   return {

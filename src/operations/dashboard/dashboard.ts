@@ -91,7 +91,12 @@ export function createDashboard({ db, clock, activity, growth, audit, antivirus 
       const pool = await growth.since(days[0]?.date ?? '')
       return days.map((day) => {
         const held = pool.get(day.date)
-        return { ...day, pool_packages: held?.packages ?? null, pool_bytes: held?.bytes ?? null }
+        return {
+          ...day,
+          pool_packages: held?.packages ?? null,
+          pool_bytes: held?.bytes ?? null,
+          findings: held?.findings ?? null,
+        }
       })
     },
     async summary() {

@@ -19,16 +19,25 @@ afterAll(() => database.close())
 const holds = (published_count: number, size_bytes: number) =>
   db.updateTable('distributions').set({ published_count, pending_count: 0, size_bytes }).execute()
 
+const finds = (severity: string, n: number) =>
+  db
+    .insertInto('finding_counts')
+    .values({ distribution: 'jammy', status: 'published', severity, fix_state: 'fixed', n } as never)
+    .execute()
+const found = (some: object) => ({ critical: 0, high: 0, medium: 0, low: 0, negligible: 0, unknown: 0, ...some })
+
 test('the last sample of a day counts, and today is what the pool holds now', async () => {
   await holds(1, 100)
   await growth().sample()
   await holds(2, 300)
+  await finds('High', 2)
   await growth().sample()
   now = new Date('2026-03-12T00:30:00Z')
   await holds(5, 6_000_000_000_000)
+  await finds('Low', 1)
   expect([...(await growth().since('2026-03-01'))]).toEqual([
-    ['2026-03-10', { packages: 2, bytes: 300 }],
-    ['2026-03-12', { packages: 5, bytes: 6_000_000_000_000 }],
+    ['2026-03-10', { packages: 2, bytes: 300, findings: found({ high: 2 }) }],
+    ['2026-03-12', { packages: 5, bytes: 6_000_000_000_000, findings: found({ high: 2, low: 1 }) }],
   ])
   expect([...(await growth().since('2026-03-11')).keys()]).toEqual(['2026-03-12'])
 })

@@ -1,7 +1,9 @@
-// The growth of the pool: a sample of each day, taken from the counters of the distributions. The last sample of a day counts.
+// The growth of the pool and of the findings: a sample of each day, taken from counters. The last sample of a day counts.
 import { sql } from 'kysely'
 import { DAY_MS } from '../../domain/durations.ts'
+import type { SeverityCounts } from '../../domain/finding.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { severitySummary } from '../../packages/records/review-query.ts'
 import type { Db } from '../../store/db.ts'
 
 export interface PoolDay {
@@ -9,6 +11,8 @@ export interface PoolDay {
   packages: number
   /** of all stored records; bytes that two distributions share count twice, as in `/dashboard/stats` */
   bytes: number
+  /** of all records, by severity; null when the build of that day did not count them */
+  findings: SeverityCounts | null
 }
 
 export interface PoolGrowth {
@@ -25,19 +29,21 @@ export function createPoolGrowth({ db, clock }: { db: Db; clock: Clock }): PoolG
   const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
   async function now(): Promise<PoolDay> {
-    return db
+    const amounts = await db
       .selectFrom('distributions')
       .select([
         sql<number>`coalesce(sum(published_count + pending_count), 0)::float8`.as('packages'),
         sql<number>`coalesce(sum(size_bytes), 0)::float8`.as('bytes'),
       ])
       .executeTakeFirstOrThrow()
+    return { ...amounts, findings: await severitySummary(db, {}) }
   }
 
   return {
     async sample() {
       const today = clock.now().getTime()
-      const amounts = await now()
+      const { findings, ...held } = await now()
+      const amounts = { ...held, findings: JSON.stringify(findings) }
       await db
         .insertInto('pool_days')
         .values({ day: dayOf(today), ...amounts })
@@ -50,7 +56,7 @@ export function createPoolGrowth({ db, clock }: { db: Db; clock: Clock }): PoolG
     },
     async since(first) {
       const rows = await db.selectFrom('pool_days').selectAll().where('day', '>=', first).execute()
-      const days = new Map(rows.map(({ day, packages, bytes }) => [day, { packages, bytes }]))
+      const days = new Map(rows.map(({ day, ...held }) => [day, held]))
       return days.set(dayOf(clock.now().getTime()), await now())
     },
   }

@@ -18,6 +18,10 @@ export interface QueueFilter {
   kev?: boolean | undefined
   /** whether a finding has a fix */
   fix?: boolean | undefined
+  /** a user name */
+  assignedTo?: string | undefined
+  /** whether nobody is assigned */
+  unassigned?: boolean | undefined
   /** the members of this group */
   in?: { group: QueueGroup; key: string } | undefined
 }
@@ -44,6 +48,8 @@ export const KNOWN_EXPLOITED = sql`exists (select from findings f where f.packag
 /** The index on (package_id, epss) answers it. */
 export const HIGHEST_EPSS = sql`(select max(f.epss) from findings f where f.package_id = p.id and f.epss is not null)`
 export const REVIEW_SINCE = sql`(select r.review_since from reviews r where r.package_id = p.id)`
+
+const ASSIGNED_TO = sql`(select r.assigned_to from reviews r where r.package_id = p.id)`
 
 /** The last columns make each order total, so that no record is on two pages. */
 const ORDERS: Record<QueueSort, RawBuilder<unknown>> = {
@@ -97,6 +103,8 @@ function conditionsOf({
   reasons,
   kev,
   fix,
+  assignedTo,
+  unassigned,
   in: member,
 }: QueueFilter): RawBuilder<unknown>[] {
   const is = (wanted: boolean, condition: RawBuilder<unknown>) => (wanted ? condition : sql`not ${condition}`)
@@ -108,6 +116,8 @@ function conditionsOf({
     ...(reasons ? [sql`p.held_reason in (${sql.join([...reasons])})`] : []),
     ...(kev === undefined ? [] : [is(kev, KNOWN_EXPLOITED)]),
     ...(fix === undefined ? [] : [is(fix, fixed)]),
+    ...(assignedTo === undefined ? [] : [sql`${ASSIGNED_TO} = ${assignedTo}`]),
+    ...(unassigned === undefined ? [] : [is(!unassigned, sql`(${ASSIGNED_TO} is not null)`)]),
     ...(member ? [sql`${GROUP_KEYS[member.group]} = ${member.key}`] : []),
   ]
 }

@@ -73,6 +73,23 @@ export type LightRow = Pick<
   | 'risk'
 >
 
+export interface Assignment {
+  assigned_to: string | null
+  assigned_at: Date | null
+}
+
+/** Who has to look at each of these records; records that nobody was assigned are left out. */
+export async function assignmentsOf(db: Db, ids: readonly number[]): Promise<Map<number, Assignment>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('reviews')
+    .select(['package_id', 'assigned_to', 'assigned_at'])
+    .where('package_id', 'in', ids)
+    .where('assigned_to', 'is not', null)
+    .execute()
+  return new Map(rows.map(({ package_id: id, ...assignment }) => [id, assignment]))
+}
+
 export const all = (conditions: readonly RawBuilder<unknown>[]) =>
   conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 export const offset = ({ page, perPage }: At) => (page - 1) * perPage

@@ -1,7 +1,8 @@
 // The tables of the dashboard, the drift scan, backups and webhooks.
 import type { Generated } from 'kysely'
 import type { DriftArea, DriftFault } from '../../domain/drift.ts'
-import type { OrNull } from './columns.ts'
+import type { SeverityCounts } from '../../domain/finding.ts'
+import type { JsonOrNull, OrNull } from './columns.ts'
 
 /** Counts that the dashboard shows; triggers maintain them. */
 export interface DashboardCountsTable {
@@ -25,6 +26,8 @@ export interface PoolDaysTable {
   day: string
   packages: number
   bytes: number
+  /** of all records, by severity; null on days of builds before migration 0032 */
+  findings: JsonOrNull<SeverityCounts>
 }
 
 /** One row: the last counted entry of the audit chain. */

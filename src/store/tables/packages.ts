@@ -94,13 +94,16 @@ export interface ReviewsTable {
   review_reasons: JsonOrNull<ReviewReason[]>
   quarantined_at: OrNull<Date>
   quarantined_by: OrNull<string>
+  /** user name */
+  assigned_to: OrNull<string>
+  assigned_at: OrNull<Date>
 }
 
 /** The view through which a record is read: with the facts of its stored file, its review, and whether it is offered. */
 export type RecordsView = PackagesTable &
   Pick<BlobsTable, 'filename' | 'size_bytes'> &
   FactColumns &
-  Omit<ReviewsTable, 'package_id'> & {
+  Omit<ReviewsTable, 'package_id' | 'assigned_to' | 'assigned_at'> & {
     /** whether clients are offered the record */
     served: boolean
     /** the revision that offered it; null while it is not offered */

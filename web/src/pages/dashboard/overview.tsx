@@ -49,6 +49,9 @@ export default function Overview() {
             <Answer of={stats} rows={3}>
               {(data) => <Posture stats={data} />}
             </Answer>
+            <Answer of={history} rows={4}>
+              {({ history: days }) => <FindingsOverTime days={days} />}
+            </Answer>
           </Section>
         </Grid.Col>
       </Grid>
@@ -162,6 +165,24 @@ function Month({ days }: { days: readonly Day[] }) {
         { name: 'added', color: 'var(--gh-good)', values: days.map(({ imports }) => imports) },
         { name: 'failed', color: 'var(--gh-bad)', values: days.map(({ failures }) => failures) },
         { name: 'decisions', color: 'var(--gh-review)', values: days.map(({ decisions }) => decisions) },
+      ]}
+    />
+  )
+}
+
+/** Nothing before two days were counted: one bar is no trend. */
+function FindingsOverTime({ days }: { days: readonly Day[] }) {
+  if (days.filter(({ findings }) => findings !== null).length < 2) return null
+  const sums = (...severities: (typeof SEVERITIES)[number][]) =>
+    days.map(({ findings }) => findings && severities.reduce((sum, severity) => sum + findings[severity], 0))
+  return (
+    <Bars
+      title="Findings at the end of each day"
+      labels={days.map(({ date }) => utcDay(date))}
+      series={[
+        { name: 'critical and high', color: 'var(--gh-bad)', values: sums('critical', 'high') },
+        { name: 'medium', color: 'var(--gh-care)', values: sums('medium') },
+        { name: 'lower and unknown', color: 'var(--mantine-color-gray-5)', values: sums('low', 'negligible', 'unknown') },
       ]}
     />
   )

@@ -10,6 +10,7 @@ import { Section } from '../../parts/page.tsx'
 import { count } from '../../parts/words.ts'
 import { FindingsTable, inOrder } from '../../parts/findings.tsx'
 import { saw, Verdicts } from '../../parts/verdicts.tsx'
+import { Assign } from './assign.tsx'
 import { Decide, decidingKey } from './decide.tsx'
 import { Facts, Head } from './head.tsx'
 import { evidenceOf, type Action, type Evidence, type QueueItem } from './item.ts'
@@ -84,6 +85,7 @@ export function Detail({
               />
             )}
             <Facts data={data} />
+            {data.held && <Assign record={record} to={data.held.assigned_to} />}
             <Findings data={data} />
             <Section title="Checks and what they covered">
               <Verdicts record={data} />

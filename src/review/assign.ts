@@ -1,0 +1,107 @@
+// Who has to look at a held package, or at a decision.
+import type { AuditEvent } from '../domain/audit.ts'
+import { invalidField } from '../domain/problem.ts'
+import { ACCESS, type Role } from '../domain/roles.ts'
+import { noteChanged, notUnderReview } from '../packages/records/change-record.ts'
+import { headRows, type RecordSelector } from '../store/records/artifact-query.ts'
+import type { Db } from '../store/db.ts'
+import type { DecisionRow, PackageRow } from '../store/tables.ts'
+import { transaction } from '../store/transaction.ts'
+import { findDecision } from './decisions.ts'
+import { eventBase, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
+
+type AssignDeps = Pick<ReviewDeps, 'db' | 'clock' | 'audit'>
+
+export interface Reviewer {
+  username: string
+  full_name: string
+}
+
+const active = (db: Db) => db.selectFrom('users').where('active', '=', true).where('directory_gone_at', 'is', null)
+
+/** The people who may decide, by name. */
+export async function reviewersOf(db: Db): Promise<Reviewer[]> {
+  return active(db)
+    .select(['username', 'full_name'])
+    .where('role', 'in', ACCESS['maintainer+'])
+    .orderBy('username_key')
+    .execute()
+}
+
+/** @throws Problem('validation_error') when there is no such active user of one of these roles */
+async function requireUser(db: Db, name: string, roles: readonly Role[]): Promise<string> {
+  const user = await active(db)
+    .select('username')
+    .where('username_key', '=', name.toLowerCase())
+    .where('role', 'in', roles)
+    .executeTakeFirst()
+  if (!user) throw invalidField('assigned_to', `must be the name of an active user (${roles.join(', ')})`)
+  return user.username
+}
+
+const assigned = (name: string | null) =>
+  ({
+    action: 'SECURITY_DECISION',
+    result: 'SUCCESS',
+    outcome: 'assigned',
+    detail: name === null ? 'unassigned' : `assigned to ${name}`,
+  }) satisfies Partial<AuditEvent>
+
+/**
+ * Assigns every matching record that is held. The assignment stays when a record is decided and held again.
+ * @param to a user name; null removes the assignment
+ * @throws Problem('not_found', 'not_under_review' when none of them is held), 'validation_error' when that person could not decide
+ */
+export async function assignHeld(
+  { db, clock, audit }: AssignDeps,
+  selector: RecordSelector,
+  to: string | null,
+  actor: Actor,
+): Promise<{ name: string | null; records: Pick<PackageRow, 'distribution' | 'arch'>[] }> {
+  const rows = await headRows(db, selector)
+  const newest = rows.at(-1)
+  if (!newest) throw noSuchPackage(selector)
+  const held = rows.filter(({ status }) => status === 'pending_review')
+  if (held.length === 0) throw notUnderReview(newest)
+  const name = to === null ? null : await requireUser(db, to, ACCESS['maintainer+'])
+  const set = { assigned_to: name, assigned_at: name === null ? null : clock.now() }
+  await transaction(db, async (tx) => {
+    await tx
+      .insertInto('reviews')
+      .values(held.map(({ id }) => ({ package_id: id, ...set })))
+      .onConflict((c) => c.column('package_id').doUpdateSet(set))
+      .execute()
+    await noteChanged(
+      tx,
+      held.map(({ id }) => id),
+    )
+    for (const row of held) await audit.record({ ...eventBase(row, actor), ...assigned(name) }, tx)
+  })
+  return { name, records: held }
+}
+
+/**
+ * @param to a user name; null removes the assignment
+ * @throws Problem('not_found'), 'validation_error' when there is no such active user
+ */
+export async function assignDecision(
+  { db, clock, audit }: AssignDeps,
+  id: number,
+  to: string | null,
+  actor: Actor,
+): Promise<DecisionRow> {
+  const decision = await findDecision(db, id)
+  const name = to === null ? null : await requireUser(db, to, ACCESS['reader+'])
+  return transaction(db, async (tx) => {
+    const row = await tx
+      .updateTable('decisions')
+      .set({ assigned_to: name, assigned_at: name === null ? null : clock.now() })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    if (decision.package_id !== null) await noteChanged(tx, [decision.package_id])
+    const base = eventBase({ ...row, name: row.package }, actor)
+    await audit.record({ ...base, ...assigned(name), extra: { decision_id: id } }, tx)
+    return row
+  })
+}
