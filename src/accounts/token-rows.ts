@@ -1,5 +1,6 @@
-// API tokens as lists show them.
+// API tokens as lists show them, and the people behind them.
 import type { Selectable } from 'kysely'
+import type { Caller } from '../domain/caller.ts'
 import { lesserRole, type Role } from '../domain/roles.ts'
 import type { Scopes } from '../domain/scopes.ts'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
@@ -60,4 +61,13 @@ export function tokenOf(row: TokenRow, now: Date): ApiToken {
     token_hint: row.token_hint,
     publisher: row.publisher,
   }
+}
+
+/** The names under which the person behind a caller acts: the own one, and those of all tokens that were ever made. */
+export async function namesOfPerson(db: Db, { name, ownerId }: Pick<Caller, 'name' | 'ownerId'>): Promise<string[]> {
+  const [user, tokens] = await Promise.all([
+    db.selectFrom('users').select('username').where('id', '=', ownerId).executeTakeFirst(),
+    db.selectFrom('api_tokens').select('name').distinct().where('created_by_id', '=', ownerId).execute(),
+  ])
+  return [...new Set([name, ...(user ? [user.username] : []), ...tokens.map((token) => `token:${token.name}`)])]
 }

@@ -28,6 +28,7 @@ import * as oidc from './auth/oidc.contract.ts'
 import * as openapi from './openapi/openapi.contract.ts'
 import * as packages from './packages/packages.contract.ts'
 import * as sbom from './sbom/sbom.contract.ts'
+import * as securityAssign from './security/assign.contract.ts'
 import * as securityDecide from './security/decide.contract.ts'
 import * as securityDecisions from './security/decisions.contract.ts'
 import * as securityEngines from './security/engines.contract.ts'
@@ -38,6 +39,7 @@ import * as retention from './settings/retention.contract.ts'
 import * as settings from './settings/settings.contract.ts'
 import * as setup from './setup/setup.contract.ts'
 import * as tasks from './tasks/tasks.contract.ts'
+import * as uploadMine from './upload/mine.contract.ts'
 import * as upload from './upload/upload.contract.ts'
 import * as webhooks from './webhooks/webhooks.contract.ts'
 import type { Declaration } from './http/route.ts'
@@ -72,6 +74,7 @@ const modules: readonly object[] = [
   openapi,
   packages,
   sbom,
+  securityAssign,
   securityDecide,
   securityDecisions,
   securityEngines,
@@ -83,6 +86,7 @@ const modules: readonly object[] = [
   setup,
   tasks,
   upload,
+  uploadMine,
   webhooks,
 ]
 

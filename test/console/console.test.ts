@@ -360,6 +360,7 @@ describe('every page', () => {
     '/packages',
     '/packages/plain',
     '/upload',
+    '/uploads',
     '/import',
     '/import?tab=mirrors',
     '/import?tab=reserved',

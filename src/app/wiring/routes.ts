@@ -35,6 +35,7 @@ import { securityRoutes } from '../../api/security/security.ts'
 import { settingsRoutes } from '../../api/settings/settings.ts'
 import { setupRoutes } from '../../api/setup/setup.ts'
 import { taskRoutes } from '../../api/tasks/tasks.ts'
+import { ownUploadRoutes } from '../../api/upload/mine.ts'
 import { uploadRoutes } from '../../api/upload/upload.ts'
 import { webhookRoutes } from '../../api/webhooks/webhooks.ts'
 import { exists } from '../../kernel/files.ts'
@@ -139,6 +140,7 @@ export function routesOf(
     }),
     ...importMirrorJobRoutes({ ...longWork, db, log, audit, authenticate }),
     ...uploadRoutes({ intake: gate.intake, settings, log }),
+    ...ownUploadRoutes({ db }),
     ...distributionRoutes({
       db,
       clock,

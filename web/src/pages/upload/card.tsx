@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { Toned, Verdict } from '../../parts/marks.tsx'
 import { Coverage } from '../../parts/verdicts.tsx'
 import { bytes, HELD_REASONS, STEPS, VERDICTS as STEP_VERDICTS, type Tone } from '../../parts/words.ts'
+import { useMay } from '../../session/session.ts'
 import { again, cancel, type Upload } from './queue.ts'
 import type { Outcome, Step, UploadAnswer } from './send.ts'
 
@@ -120,6 +121,7 @@ function verdictOf({ status, pipeline }: UploadAnswer): { tone: Tone; words: str
 function Answered({ answer }: { answer: UploadAnswer }) {
   const { tone, words } = verdictOf(answer)
   const steps = Object.entries(answer.pipeline)
+  const mayReview = useMay('auditor+')
   const skipped = steps.filter(([, value]) => value === 'not_run').map(([step]) => (STEPS[step] ?? step).toLowerCase())
   return (
     <div role="status">
@@ -140,7 +142,7 @@ function Answered({ answer }: { answer: UploadAnswer }) {
         {answer.status === 'pending_review' && (
           <>
             {' · '}
-            <Link to="/review">Review queue</Link>
+            {mayReview ? <Link to="/review">Review queue</Link> : <Link to="/uploads">My uploads</Link>}
           </>
         )}
       </Text>
