@@ -111,14 +111,15 @@ export async function removedPart(db: Db): Promise<{ seq: number; keptFrom: stri
 
 const BATCH = 1000
 
-/** Every entry of the time span in the order of the chain, one JSON line each. */
+/** The entries that match, in the order of the chain. @param written an entry as text: by default one JSON line */
 export async function* auditLines(
   db: Db,
-  span: { from?: Date | undefined; to?: Date | undefined },
+  filter: AuditFilter,
+  written: (row: Parameters<typeof lineOf>[0]) => string = lineOf,
 ): AsyncGenerator<string> {
   for (let after = 0; ;) {
-    const rows = await filtered(db, span).selectAll().where('seq', '>', after).orderBy('seq').limit(BATCH).execute()
-    if (rows.length > 0) yield rows.map(lineOf).join('')
+    const rows = await filtered(db, filter).selectAll().where('seq', '>', after).orderBy('seq').limit(BATCH).execute()
+    if (rows.length > 0) yield rows.map(written).join('')
     if (rows.length < BATCH) return
     after = rows.at(-1)?.seq ?? after
   }

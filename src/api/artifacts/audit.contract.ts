@@ -6,6 +6,16 @@ import { declare } from '../http/route.ts'
 
 export const Span = { from: Type.Optional(Type.String()), to: Type.Optional(Type.String()) }
 
+const Filter = {
+  package: Type.Optional(Type.String()),
+  action: Type.Optional(Type.String()),
+  result: Type.Optional(Type.String()),
+  user: Type.Optional(Type.String()),
+  version: Type.Optional(Type.String()),
+  q: Type.Optional(Type.String({ maxLength: 200 })),
+  ...Span,
+}
+
 export const getArtifactsAuditLogs = declare({
   method: 'GET',
   path: '/artifacts/audit/logs',
@@ -14,13 +24,7 @@ export const getArtifactsAuditLogs = declare({
   access: 'auditor+',
   query: Type.Object({
     ...pageQuery({ perPage: 100, max: 500 }),
-    package: Type.Optional(Type.String()),
-    action: Type.Optional(Type.String()),
-    result: Type.Optional(Type.String()),
-    user: Type.Optional(Type.String()),
-    version: Type.Optional(Type.String()),
-    q: Type.Optional(Type.String({ maxLength: 200 })),
-    ...Span,
+    ...Filter,
   }),
   answer: Type.Object(
     {
@@ -36,10 +40,13 @@ export const getArtifactsAuditExport = declare({
   method: 'GET',
   path: '/artifacts/audit/export',
   tag: 'audit',
-  summary: 'Audit entries of a time span as JSON lines, in the order of the chain',
+  summary: 'Audit entries as JSON lines or CSV, in the order of the chain; with the filters of the list, or all of them',
   access: 'auditor+',
-  query: Type.Object(Span),
+  query: Type.Object({
+    ...Filter,
+    as: Type.Enum(['jsonl', 'csv'], { default: 'jsonl', description: 'CSV has no hashes, and cannot be verified' }),
+  }),
   answer: null,
-  media: ['application/x-ndjson'],
+  media: ['application/x-ndjson', 'text/csv'],
   problems: ['validation_error'],
 })

@@ -3,8 +3,10 @@ import { Readable } from 'node:stream'
 import { AUDIT_RESULTS } from '../../domain/audit.ts'
 import { invalidField } from '../../domain/problem.ts'
 import type { AuditLog } from '../../audit/log.ts'
-import { auditLines, auditPage, removedPart } from '../../audit/audit-query.ts'
+import { auditLines, auditPage, removedPart, type AuditFilter } from '../../audit/audit-query.ts'
+import { entryOf } from '../../audit/chain.ts'
 import type { Db } from '../../store/db.ts'
+import { csvLine } from '../http/csv.ts'
 import { type Route } from '../http/route.ts'
 import { page } from '../http/schemas.ts'
 import { getArtifactsAuditLogs, getArtifactsAuditExport } from './audit.contract.ts'
@@ -13,23 +15,50 @@ import { handle } from '../http/route.ts'
 export function auditRoutes({ db, audit }: { db: Db; audit: AuditLog }): Route[] {
   return [
     handle(getArtifactsAuditLogs, async ({ query }) => {
-      const { from, to, page: number, per_page: perPage, ...filter } = query
-      if (filter.result !== undefined && !AUDIT_RESULTS.some((one) => one === filter.result?.toUpperCase()))
-        throw invalidField('result', `is not one of ${AUDIT_RESULTS.join(', ')}`)
+      const { page: number, per_page: perPage, ...given } = query
+      const filter = filterOf(given)
       // Entries of requests that were already answered must be written and chained before they are read.
       await audit.flush()
-      const { items, total } = await auditPage(db, { ...filter, ...spanOf({ from, to }) }, { page: number, perPage })
+      const { items, total } = await auditPage(db, filter, { page: number, perPage })
       return { ...page(items, total, query), kept_from: (await removedPart(db)).keptFrom }
     }),
     handle(getArtifactsAuditExport, async ({ query, reply }) => {
-      const span = spanOf(query)
+      const { as, ...given } = query
+      const filter = filterOf(given)
       await audit.flush()
       const { keptFrom } = await removedPart(db)
       if (keptFrom !== null) reply.header('x-audit-kept-from', keptFrom)
-      reply.type('application/x-ndjson').header('content-disposition', 'attachment; filename="audit.jsonl"')
-      return reply.send(Readable.from(auditLines(db, span)))
+      reply.header('content-disposition', `attachment; filename="audit.${as}"`)
+      return as === 'csv'
+        ? reply.type('text/csv; charset=utf-8').send(Readable.from(asCsv(db, filter)))
+        : reply.type('application/x-ndjson').send(Readable.from(auditLines(db, filter)))
     }),
   ]
+}
+
+const COLUMNS = [
+  ...(['seq', 'timestamp', 'action', 'result', 'outcome', 'user', 'package', 'version'] as const),
+  ...(['distribution', 'arch', 'detail', 'ip', 'request_id'] as const),
+]
+
+async function* asCsv(db: Db, filter: AuditFilter): AsyncGenerator<string> {
+  yield csvLine(COLUMNS)
+  yield* auditLines(db, filter, (row) => {
+    const entry = entryOf(row)
+    return csvLine(COLUMNS.map((column) => entry[column]))
+  })
+}
+
+interface Given extends Omit<AuditFilter, 'from' | 'to'> {
+  from?: string | undefined
+  to?: string | undefined
+}
+
+/** @throws Problem `validation_error` */
+function filterOf({ from, to, ...filter }: Given): AuditFilter {
+  if (filter.result !== undefined && !AUDIT_RESULTS.some((one) => one === filter.result?.toUpperCase()))
+    throw invalidField('result', `is not one of ${AUDIT_RESULTS.join(', ')}`)
+  return { ...filter, ...spanOf({ from, to }) }
 }
 
 function spanOf(query: { from?: string | undefined; to?: string | undefined }): {

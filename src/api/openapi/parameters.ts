@@ -17,6 +17,7 @@ const WORDS: Record<string, Word> = {
   active: word('Whether it is in force.', true),
   arch: word('The architecture of the package.', 'amd64'),
   area: word('Where the difference was found.', 'pool'),
+  as: word('The format of the file.', 'csv'),
   assigned_to: word('The user it is assigned to.', 'ada'),
   codename: word('The codename of the distribution.', 'bookworm'),
   days: word('The last days up to today, UTC.', 30),

@@ -4,9 +4,11 @@ import type { FormatId } from '../../domain/package.ts'
 import type { Db } from '../db.ts'
 import type { Tables } from '../tables.ts'
 import { escapedForLike } from './search-text.ts'
+import { isAmong, storedAs } from './stored-as.ts'
 import type { Totals } from './totals.ts'
 
 export interface ArtifactFilter {
+  /** part of name or description; or a file of one of its versions, see `storedAs` */
   search?: string | undefined
   distribution?: string | undefined
   status?: string | undefined
@@ -52,7 +54,10 @@ export async function artifactPage(
   at: { page: number; perPage: number },
 ) {
   let query = db.selectFrom('artifacts')
-  if (filter.search) query = query.where('artifacts.search', 'like', `%${escapedForLike(filter.search.toLowerCase())}%`)
+  const stored = filter.search ? await storedAs(db, filter.search) : null
+  if (stored) query = query.where(isAmong(stored))
+  else if (filter.search)
+    query = query.where('artifacts.search', 'like', `%${escapedForLike(filter.search.toLowerCase())}%`)
   if (filter.distribution) query = query.where(sql<boolean>`${filter.distribution} = any(artifacts.distributions)`)
   if (filter.status) query = query.where(sql<boolean>`artifacts.statuses @> ${[filter.status]}::text[]`)
   if (filter.arch) query = query.where(sql<boolean>`${filter.arch} = any(artifacts.archs)`)

@@ -149,4 +149,25 @@ export function auditContract(gate: Gate): void {
     expect((await gate.call('GET', '/artifacts/audit/export?from=2999-01-01', { as: auditor })).text).toBe('')
     expect((await gate.call('GET', '/artifacts/audit/export?to=nonsense', { as: auditor })).status).toBe(400)
   })
+
+  test.each(['user=reader-person', 'action=login&result=success', 'q=READER-per', 'package=none'])(
+    'with %s the export has what the list has, as JSON lines and as CSV',
+    async (filter) => {
+      const listed = await logs(`${filter}&per_page=500`)
+      const read = async (as: string) =>
+        (await gate.call('GET', `/artifacts/audit/export?${filter}&as=${as}`, { as: auditor })).text
+      const lines = (await read('jsonl')).split('\n').slice(0, -1)
+      const rows = (await read('csv')).split('\r\n').slice(0, -1)
+      expect(lines.map((line) => (JSON.parse(line) as AuditEntry).seq)).toEqual(
+        listed.items.map(({ seq }) => seq).reverse(),
+      )
+      expect(rows[0]).toBe('seq,timestamp,action,result,outcome,user,package,version,distribution,arch,detail,ip,request_id')
+      expect(rows.slice(1).map((row) => Number(row.split(',')[0]))).toEqual(listed.items.map(({ seq }) => seq).reverse())
+    },
+  )
+
+  test('a filter that the list refuses, the export refuses too', async () => {
+    const refused = await gate.call('GET', '/artifacts/audit/export?result=perhaps', { as: auditor })
+    expect([refused.status, refused.body['code']]).toEqual([400, 'validation_error'])
+  })
 }

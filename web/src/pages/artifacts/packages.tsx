@@ -82,7 +82,7 @@ export default function Packages() {
   return (
     <Page title="Packages" actions={mayUpload && <Link to="/upload">Upload</Link>}>
       <Filters>
-        <TextFilter name="q" label="Name or description" value={q} />
+        <TextFilter name="q" label="Name or description, file name, SHA-256" value={q} />
         <ChoiceFilter name="distribution" label="Distribution" value={filters.distribution} choices={codenames} />
         <ChoiceFilter name="status" label="Status" value={filters.status} choices={STATUS_CHOICES} />
         <ChoiceFilter name="format" label="Format" value={filters.format} choices={FORMATS} />

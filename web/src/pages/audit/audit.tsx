@@ -45,7 +45,10 @@ export default function Audit() {
       title="Audit"
       about="Times are UTC. The entries are chained and signed."
       actions={
-        <a href={linkTo('GET /artifacts/audit/export', { query: { from: filters.from, to: filters.to } })}>Export</a>
+        <>
+          <a href={linkTo('GET /artifacts/audit/export', { query: filters })}>Export as JSON</a>
+          <a href={linkTo('GET /artifacts/audit/export', { query: { ...filters, as: 'csv' } })}>Export as CSV</a>
+        </>
       }
     >
       <Filters>
