@@ -25,6 +25,7 @@ import { createExchange } from './oidc/exchange.ts'
 import { createGuardedFetch } from './oidc/guarded-fetch.ts'
 import { createOidcLogin } from './oidc/oidc-login.ts'
 import { createProviders } from './oidc/providers.ts'
+import { createOidcTest } from './oidc/test-login.ts'
 import { createOwnAccount } from './own-account.ts'
 import { createPasswordReset, type ResetRecipient } from './password-reset.ts'
 import { createPasswords, type Passwords } from './passwords.ts'
@@ -89,9 +90,10 @@ export async function createAccounts(
   const isLicensed = () => options.isLicensed ?? true
   const membership = createMembership({ ...changing, settings, isLicensed, directory: directoryOf })
   const http = createHttpClient({ allowPrivate: options.privateProviders ?? true })
+  const providerFetch = createGuardedFetch(http, false)
   const providers = createProviders({
     clock,
-    fetch: createGuardedFetch(http, false),
+    fetch: providerFetch,
     allowHttp: true,
     ...(options.keysCooldownMs === undefined ? {} : { keysCooldownMs: options.keysCooldownMs }),
   })
@@ -142,6 +144,7 @@ export async function createAccounts(
     membership,
     secondStep,
     oidc: createOidcLogin({ ...changing, settings, providers, secondStep }),
+    testOidc: createOidcTest({ settings, providers, fetch: providerFetch }),
     deviceSignIn: createDeviceSignIn({ ...changing, settings, sessions }),
     exchange: createExchange({ ...changing, settings, providers }),
     mfa: createMfa({ ...changing, secretBox, codes, passwords, slowing }),

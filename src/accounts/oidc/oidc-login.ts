@@ -58,10 +58,6 @@ export function createOidcLogin(
     return oidc
   }
 
-  function redirectOf({ app_url, oidc }: Settings): string {
-    return oidc.redirect_uri || appPage(app_url, '/oidc-callback')
-  }
-
   /** Removes and returns the login that waits for this state and verifier; a second call finds none. */
   async function take({ state, code_verifier, redirect_uri }: CallbackInput) {
     return db
@@ -179,6 +175,11 @@ export function createOidcLogin(
       return { ok: true, issuer, auth_ep: authorization_endpoint, token_ep: token_endpoint, jwks_uri }
     },
   }
+}
+
+/** Where the provider sends the browser back. */
+export function redirectOf({ app_url, oidc }: Pick<Settings, 'app_url' | 'oidc'>): string {
+  return oidc.redirect_uri || appPage(app_url, '/oidc-callback')
 }
 
 const isOn = ({ enabled, discovery_url, client_id }: Settings['oidc']) =>

@@ -102,6 +102,28 @@ export const postSettingsTestLdap = declare({
   problems: [],
 })
 
+export const postSettingsTestOidc = declare({
+  ...testing,
+  path: '/settings/test-oidc',
+  summary: 'Read the identity provider of the settings, its keys, and whether it refuses the beginning of a login',
+  answer: Type.Intersect([
+    TestResultSchema,
+    Type.Object({
+      checks: Type.Array(
+        Type.Object(
+          {
+            name: Type.String({ description: '`settings`, `discovery`, `keys`, `redirect_uri` or `client`' }),
+            ok: Type.Boolean(),
+            detail: Type.String(),
+          },
+          { title: 'OidcCheck' },
+        ),
+      ),
+    }),
+  ]),
+  problems: [],
+})
+
 export const getSettingsNextSync = declare({
   method: 'GET',
   path: '/settings/next-sync',

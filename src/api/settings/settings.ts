@@ -6,6 +6,7 @@ import type { AuditLog } from '../../audit/log.ts'
 import { requireMatch, tagged } from '../http/if-match.ts'
 import { handle, type Route, type SignedCall } from '../http/route.ts'
 import type { Directory } from '../../accounts/ldap/directory.ts'
+import type { OidcTest } from '../../accounts/oidc/test-login.ts'
 import { signingKeyRoutes, type SigningKeyDeps } from './gpg.ts'
 import {
   getSettings,
@@ -13,6 +14,7 @@ import {
   patchSettings,
   postSettingsTestEmail,
   postSettingsTestLdap,
+  postSettingsTestOidc,
   postSettingsTestWebhook,
 } from './settings.contract.ts'
 
@@ -25,6 +27,7 @@ export function settingsRoutes(
   deps: SettingsDeps & {
     notifier: Pick<Notifier, 'testWebhook' | 'testMail'>
     directory: Pick<Directory, 'test'>
+    testOidc(): Promise<OidcTest>
     /** when the job `sync` runs; null while it is switched off */
     nextSync(): string | null
     signing: SigningKeyDeps
@@ -43,6 +46,7 @@ export function settingsRoutes(
     handle(postSettingsTestWebhook, (call) => report(deps.audit, call, 'webhook', deps.notifier.testWebhook)),
     handle(postSettingsTestEmail, (call) => report(deps.audit, call, 'email', deps.notifier.testMail)),
     handle(postSettingsTestLdap, (call) => report(deps.audit, call, 'ldap', deps.directory.test)),
+    handle(postSettingsTestOidc, (call) => report(deps.audit, call, 'oidc', deps.testOidc)),
     handle(getSettingsNextSync, async () => {
       const next_run = deps.nextSync()
       return { next_run, status: next_run === null ? 'disabled' : 'scheduled' }
@@ -61,7 +65,7 @@ export const unchanged =
 async function report<R extends TestResult>(
   audit: SettingsDeps['audit'],
   { caller, origin }: Pick<SignedCall<object, object, object>, 'caller' | 'origin'>,
-  what: 'webhook' | 'email' | 'ldap',
+  what: 'webhook' | 'email' | 'ldap' | 'oidc',
   test: (by: string) => Promise<R>,
 ): Promise<R> {
   const result = await test(caller.name)

@@ -12,6 +12,7 @@ import { createExchange } from '../../accounts/oidc/exchange.ts'
 import { createGuardedFetch } from '../../accounts/oidc/guarded-fetch.ts'
 import { createOidcLogin } from '../../accounts/oidc/oidc-login.ts'
 import { createProviders } from '../../accounts/oidc/providers.ts'
+import { createOidcTest } from '../../accounts/oidc/test-login.ts'
 import { createOwnAccount } from '../../accounts/own-account.ts'
 import { createPasswordReset, RESET_MINUTES } from '../../accounts/password-reset.ts'
 import { createPasswords } from '../../accounts/passwords.ts'
@@ -59,11 +60,8 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
   })
   const isLicensed = () => license.includes('ldap')
   const membership = createMembership({ ...changing, settings: settings.current, isLicensed, directory })
-  const providers = createProviders({
-    clock,
-    fetch: createGuardedFetch(outbound, production),
-    allowHttp: !production,
-  })
+  const providerFetch = createGuardedFetch(outbound, production)
+  const providers = createProviders({ clock, fetch: providerFetch, allowHttp: !production })
   const sessions = createSessions({
     ...{ ...changing, jwt, expireMinutes: env.jwtExpireMinutes },
     ...{ settings: settings.current, confirm: membership.confirm },
@@ -101,6 +99,7 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
     directory,
     membership,
     oidc: createOidcLogin({ ...changing, settings: settings.current, providers, secondStep }),
+    testOidc: createOidcTest({ settings: settings.current, providers, fetch: providerFetch }),
     deviceSignIn: createDeviceSignIn({ ...changing, settings: settings.current, sessions }),
     exchange: createExchange({ ...changing, settings: settings.current, providers }),
     login: createLogin({ ...changing, passwords, secondStep, slowing, ldap }),

@@ -212,6 +212,7 @@ export function routesOf(
       audit,
       notifier: accounts.notifier,
       directory: accounts.directory,
+      testOidc: accounts.testOidc,
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
       signing: { keys, replace: publishing.signingKeyFiles.replace },
     }),
