@@ -35,7 +35,7 @@ test.each([
   ['MIRROR', 'MIRROR_RESULT', 'a mirror run ended', 'a mirror run failed'],
 ] as const)('%s: the text says whether it failed', (action, event, ended, failed) => {
   const textOf = (result: AuditRow['result']) =>
-    messageOf(entry({ action, result, detail: 'why', at: new Date(0) }), event).text
+    messageOf(entry({ action, result, detail: 'why', at: new Date(0) }), event, 'https://gate.test/').text
   expect([textOf('SUCCESS'), textOf('WARNING'), textOf('FAILURE')]).toEqual([
     `Gatehouse: ${ended} (why)`,
     `Gatehouse: ${ended} (why)`,
@@ -45,9 +45,20 @@ test.each([
 
 test('an upload that was refused before its package was read has a subject', () => {
   const refused = entry({ action: 'UPLOAD', result: 'FAILURE', detail: 'why', at: new Date(0) })
-  expect(messageOf(refused, 'UPLOAD_FAILED').text).toBe('Gatehouse: a package was not accepted (why)')
+  expect(messageOf(refused, 'UPLOAD_FAILED', 'https://gate.test').text).toBe('Gatehouse: a package was not accepted (why)')
   const named = { ...refused, package: 'curl', version: '8.1', distribution: 'noble' }
-  expect(messageOf(named, 'UPLOAD_FAILED').text).toBe('curl 8.1 in noble: was not accepted (why)')
+  expect(messageOf(named, 'UPLOAD_FAILED', 'https://gate.test').text).toBe('curl 8.1 in noble: was not accepted (why)')
+})
+
+test.each([
+  ['PENDING_REVIEW', 'curl', '/review?item=curl%208.1%20amd64%20noble'],
+  ['DECISION', 'curl', '/packages/curl?version=%228.1%22&distribution=noble&arch=amd64'],
+  ['PENDING_REVIEW', null, '/review'],
+  ['INTEGRITY_ALERT', null, '/drift'],
+  ['MIRROR_RESULT', null, '/import?tab=mirrors'],
+] as const)('%s about %s leads to its page', (event, name, path) => {
+  const about = { package: name, version: '8.1', distribution: 'noble', arch: 'amd64', at: new Date(0) }
+  expect(messageOf(entry(about), event, 'https://gate.test/').url).toBe(`https://gate.test${path}`)
 })
 
 test('the outbox skips exactly the entries that make no event', async ({ onTestFinished }) => {

@@ -1,5 +1,6 @@
-// Maps audit entries to outbound events and their texts (docs/api-decisions.md, section 19). Pure.
+// Maps audit entries to outbound events, their texts and their pages (docs/api-decisions.md, section 19). Pure.
 import { sql, type Selectable } from 'kysely'
+import { appPage, packagePath, reviewPath, type PagePath, type PageSubject } from '../../domain/app-page.ts'
 import { isoTime } from '../../kernel/clock.ts'
 import type { AuditTable } from '../../store/tables.ts'
 
@@ -117,11 +118,34 @@ const FAILED: Partial<Record<NotifiedEvent, string>> = {
   MIRROR_RESULT: 'a mirror run failed',
 }
 
+/** The pages of events that name no package. */
+const PAGES: Record<NotifiedEvent, PagePath> = {
+  CVE_BLOCKED: '/packages?status=quarantined',
+  PENDING_REVIEW: '/review',
+  DECISION: '/decisions',
+  SLA_EXPIRING: '/review?sort=due',
+  SLA_OVERDUE: '/review?sort=due',
+  SYNC_RESULT: '/import',
+  MIRROR_RESULT: '/import?tab=mirrors',
+  UPLOAD_FAILED: '/audit?action=UPLOAD&result=FAILURE',
+  ANTIVIRUS_HIT: '/packages?status=quarantined',
+  INTEGRITY_ALERT: '/drift',
+  SCHEDULER_JOB_FAILED: '/health',
+}
+
+/** The page of the console that an event is about. */
+export function pageOf(event: NotifiedEvent, about: PageSubject): PagePath {
+  if (about.package === null) return PAGES[event]
+  return event === 'PENDING_REVIEW' || event === 'SLA_OVERDUE' ? reviewPath(about) : packagePath(about.package, about)
+}
+
 export interface Message {
   text: string
   event: NotifiedEvent | 'TEST'
   id: string
   timestamp: string
+  /** the page of the console that it is about */
+  url: string
   data: Record<string, unknown>
 }
 
@@ -131,8 +155,11 @@ function wordsOf({ result, package: pkg }: AuditRow, event: NotifiedEvent): stri
   return failed ?? general ?? WORDS[event]
 }
 
-/** The same entry always gives the same message, so that a receiver recognises a repetition by its id. */
-export function messageOf(entry: AuditRow, event: NotifiedEvent): Message {
+/**
+ * The same entry always gives the same message, so that a receiver recognises a repetition by its id.
+ * @param appUrl address of the web console
+ */
+export function messageOf(entry: AuditRow, event: NotifiedEvent, appUrl: string): Message {
   const name =
     entry.package === null
       ? 'Gatehouse'
@@ -143,6 +170,7 @@ export function messageOf(entry: AuditRow, event: NotifiedEvent): Message {
     event,
     id: `audit-${entry.seq}`,
     timestamp: isoTime(entry.at),
+    url: appPage(appUrl, pageOf(event, entry)),
     data: { package: pkg, version, distribution, arch, user: entry.username, outcome, detail, ...entry.extra },
   }
 }

@@ -14,6 +14,8 @@ export interface Letter {
 export interface Item {
   title: string
   facts: readonly (readonly [label: string, value: string])[]
+  /** its page */
+  url?: string
 }
 
 export interface Rendered {
@@ -24,6 +26,8 @@ export interface Rendered {
 
 const SUBJECT_LENGTH = 160
 const VALUE_LENGTH = 500
+/** Browsers and mail programs cut longer addresses. */
+const URL_LENGTH = 2000
 /** Longer mails are not read, and servers refuse them. */
 const MOST_ITEMS = 100
 
@@ -68,21 +72,27 @@ export function render(letter: Letter): Rendered {
   }
 }
 
-function itemText({ title, facts }: Item): string {
-  return [plain(title), ...facts.map(([label, value]) => `  ${plain(label)}: ${plain(value)}`)].join('\n')
+function itemText({ title, facts, url }: Item): string {
+  const link = url === undefined ? null : address(url)
+  const lines = facts.map(([label, value]) => `  ${plain(label)}: ${plain(value)}`)
+  return [plain(title), ...lines, ...(link ? [`  ${link}`] : [])].join('\n')
 }
 
-function itemHtml({ title, facts }: Item): string {
+function itemHtml({ title, facts, url }: Item): string {
+  const link = url === undefined ? null : address(url)
+  const name = escape(plain(title))
   const rows = facts.map(
     ([label, value]) =>
       `<tr><td style="padding:0 12px 0 0;color:#5a6072;vertical-align:top">${escape(plain(label))}</td><td>${escape(plain(value))}</td></tr>`,
   )
-  return `<h3 style="margin:16px 0 4px;font-size:15px">${escape(plain(title))}</h3>\n<table style="border-collapse:collapse">${rows.join('')}</table>`
+  return `<h3 style="margin:16px 0 4px;font-size:15px">${link ? `<a href="${escape(link)}">${name}</a>` : name}</h3>\n<table style="border-collapse:collapse">${rows.join('')}</table>`
 }
 
 /** Only a web address becomes a link: other schemes could run code. */
 function address(url: string): string | null {
-  return /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url).href : null
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return null
+  const { href } = new URL(url)
+  return href.length <= URL_LENGTH ? href : null
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }

@@ -37,7 +37,9 @@ describe('a held package', () => {
     expect(text).toContain(
       'openssl 3.0.2-1 (amd64) in jammy\n  Worst severity: High\n  Vulnerabilities: 2 high, 1 medium\n  Known to be exploited: CVE-2026-1111\n  Why: 2 high\n  To be decided by: 2026-04-01T00:00:00.000+00:00',
     )
-    expect(text).toContain('https://gate.example.org/')
+    const page = 'https://gate.example.org/review?item=openssl%203.0.2-1%20amd64%20jammy'
+    expect(text).toContain(`\n  ${page}\n`)
+    expect(html).toContain(`<a href="${page}">openssl 3.0.2-1 (amd64) in jammy</a>`)
     for (const word of [
       'openssl 3.0.2-1 (amd64) in jammy',
       'High',
@@ -46,7 +48,7 @@ describe('a held package', () => {
       '2026-04-01T00:00:00.000+00:00',
     ])
       expect(seen(html)).toContain(word)
-    expect(html).toContain('<a href="https://gate.example.org/">')
+    expect(html).toContain('<a href="https://gate.example.org/review">')
   })
 
   test('is described without known-exploited vulnerabilities, and without findings when it was not scanned', () => {
@@ -77,7 +79,7 @@ test('deadlines are listed, and missed ones are marked', () => {
   const overdue = deadlineLetter('overdue', items, APP)
   expect(overdue.subject).toBe('[Gatehouse] 2 deadlines missed')
   expect(overdue.text).toContain(
-    'openssl 3.0.2-1 (amd64) in jammy\n  Was due: 2026-03-02T00:00:00+00:00\n\nzlib 3.0.2-1 (amd64) in jammy\n',
+    'openssl 3.0.2-1 (amd64) in jammy\n  Was due: 2026-03-02T00:00:00+00:00\n  https://gate.example.org/review?item=openssl%203.0.2-1%20amd64%20jammy\n\nzlib 3.0.2-1 (amd64) in jammy\n',
   )
   expect(deadlineLetter('expiring', items.slice(0, 1), APP)).toMatchObject({
     subject: '[Gatehouse] 1 deadline within a week',

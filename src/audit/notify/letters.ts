@@ -1,15 +1,12 @@
 // The content of each mail (docs/api-decisions.md, section 19). Pure.
 import { SEVERITIES, type Severity, type SeverityCounts, type SeverityKey } from '../../domain/finding.ts'
+import { appPage, type PageSubject } from '../../domain/app-page.ts'
 import { isoTime } from '../../kernel/clock.ts'
+import { pageOf, type NotifiedEvent } from './events.ts'
 import { render, type Item, type Rendered } from './letter.ts'
 
-/** The package of an item; a field is null when the event does not name it. */
-export interface LetterSubject {
-  package: string | null
-  version: string | null
-  arch: string | null
-  distribution: string | null
-}
+/** The package of an item. */
+export type LetterSubject = PageSubject
 
 export interface HeldItem extends LetterSubject {
   /** its current findings; null when the record is deleted or was never scanned */
@@ -41,6 +38,7 @@ export interface AlertItem extends LetterSubject {
 const MOST_NAMES = 20
 
 export function heldLetter(items: readonly HeldItem[], appUrl: string): Rendered {
+  const page = linksTo(appUrl)
   const [only] = items
   const exploited = items.filter(({ findings }) => findings !== null && findings.exploited.length > 0).length
   return render({
@@ -53,13 +51,14 @@ export function heldLetter(items: readonly HeldItem[], appUrl: string): Rendered
     ],
     items: items.map((item) => ({
       title: titleOf(item),
+      url: page('PENDING_REVIEW', item),
       facts: [
         ...findingFacts(item),
         ...fact('Why', item.reason),
         ...fact('To be decided by', item.due && isoTime(item.due)),
       ],
     })),
-    link: { label: 'Review it in Gatehouse', url: appUrl },
+    link: { label: 'Review in Gatehouse', url: page('PENDING_REVIEW') },
   })
 }
 
@@ -77,6 +76,8 @@ function findingFacts({ findings }: HeldItem): [string, string][] {
 }
 
 export function deadlineLetter(kind: 'expiring' | 'overdue', items: readonly DeadlineItem[], appUrl: string): Rendered {
+  const page = linksTo(appUrl)
+  const event = kind === 'overdue' ? 'SLA_OVERDUE' : 'SLA_EXPIRING'
   const many = items.length === 1 ? '1 deadline' : `${items.length} deadlines`
   return render({
     subject: kind === 'overdue' ? `${many} missed` : `${many} within a week`,
@@ -87,19 +88,22 @@ export function deadlineLetter(kind: 'expiring' | 'overdue', items: readonly Dea
     ],
     items: items.map((item) => ({
       title: titleOf(item),
+      url: page(event, item),
       facts: fact(kind === 'overdue' ? 'Was due' : 'Due', item.due),
     })),
-    link: { label: 'Decide in Gatehouse', url: appUrl },
+    link: { label: 'Decide in Gatehouse', url: page(event) },
   })
 }
 
 export function decisionLetter(items: readonly DecidedItem[], appUrl: string): Rendered {
+  const page = linksTo(appUrl)
   const [only] = items
   return render({
     subject: items.length === 1 && only ? `${nameOf(only)}: ${wordOf(only.action)}` : `${items.length} decisions`,
     intro: [items.length === 1 ? 'A decision was recorded.' : `${items.length} decisions were recorded.`],
     items: items.map((item) => ({
       title: titleOf(item),
+      url: page('DECISION', item),
       facts: [
         ['Decision', wordOf(item.action)] as const,
         ...fact('By', item.by),
@@ -109,7 +113,7 @@ export function decisionLetter(items: readonly DecidedItem[], appUrl: string): R
         ...fact('Ends', item.expires),
       ],
     })),
-    link: { label: 'See it in Gatehouse', url: appUrl },
+    link: { label: 'All decisions in Gatehouse', url: page('DECISION') },
   })
 }
 
@@ -123,6 +127,7 @@ const ALERTS = {
 } as const
 
 export function alertLetter(event: keyof typeof ALERTS, items: readonly AlertItem[], appUrl: string): Rendered {
+  const page = linksTo(appUrl)
   const [one, several] = ALERTS[event]
   const what = items.length === 1 ? one : `${items.length} ${several}`
   return render({
@@ -130,9 +135,10 @@ export function alertLetter(event: keyof typeof ALERTS, items: readonly AlertIte
     intro: [`${what.charAt(0).toUpperCase()}${what.slice(1)}.`],
     items: items.map((item) => ({
       title: item.package === null ? one : titleOf(item),
+      url: page(event, item),
       facts: [...fact('What', item.what), ['When', isoTime(item.at)] as const],
     })),
-    link: { label: 'See it in Gatehouse', url: appUrl },
+    link: { label: 'See it in Gatehouse', url: page(event) },
   })
 }
 
@@ -156,6 +162,13 @@ export function resetLetter(username: string, link: string, minutes: number): Re
     closing: 'Sent by Gatehouse because a new password was asked for.',
   })
 }
+
+const ALL: LetterSubject = { package: null, version: null, arch: null, distribution: null }
+
+const linksTo =
+  (appUrl: string) =>
+  (event: NotifiedEvent, about: LetterSubject = ALL) =>
+    appPage(appUrl, pageOf(event, about))
 
 const WORDS: Record<string, string> = {
   accept_risk: 'risk accepted',

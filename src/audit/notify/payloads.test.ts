@@ -4,11 +4,11 @@ import type { Message } from './events.ts'
 import { payloadOf } from './payloads.ts'
 
 const APP = 'https://gate.example.org/'
-const message = (text: string, data: Message['data'] = {}): Message => ({
-  ...{ text, data, event: 'PENDING_REVIEW', id: 'audit-7', timestamp: '2026-03-05T00:00:00+00:00' },
+const message = (text: string, data: Message['data'] = {}, url = APP): Message => ({
+  ...{ text, data, url, event: 'PENDING_REVIEW', id: 'audit-7', timestamp: '2026-03-05T00:00:00+00:00' },
 })
-const slack = (of: Message) => payloadOf(of, 'slack', APP) as any
-const card = (of: Message) => (payloadOf(of, 'teams', APP) as any).attachments[0].content
+const slack = (of: Message) => payloadOf(of, 'slack') as any
+const card = (of: Message) => (payloadOf(of, 'teams') as any).attachments[0].content
 /** Every string of a JSON value, with the key it has. */
 function* strings(value: unknown, key = ''): Generator<[key: string, text: string]> {
   if (typeof value === 'string') yield [key, value]
@@ -57,7 +57,7 @@ describe.each(ATTACKS)('%s', (_, attack) => {
     const literal = of.body.filter(({ type }: any) => type === 'RichTextBlock')
     expect(literal.flatMap(({ inlines }: any) => inlines).every(({ type }: any) => type === 'TextRun')).toBe(true)
     const rest = JSON.stringify({ ...of, body: of.body.filter(({ type }: any) => type !== 'RichTextBlock') })
-    const clean = payloadOf(message('x'), 'teams', APP) as any
+    const clean = payloadOf(message('x'), 'teams') as any
     const other = clean.attachments[0].content
     expect(rest).toBe(
       JSON.stringify({ ...other, body: other.body.filter(({ type }: any) => type !== 'RichTextBlock') }),
@@ -66,7 +66,7 @@ describe.each(ATTACKS)('%s', (_, attack) => {
   })
 
   test('is unchanged in our own JSON', () => {
-    expect(JSON.parse(JSON.stringify(payloadOf(attacked, 'generic', APP)))).toEqual(attacked)
+    expect(JSON.parse(JSON.stringify(payloadOf(attacked, 'generic')))).toEqual(attacked)
   })
 })
 
@@ -82,7 +82,7 @@ test.each([
   ['ends of a link', 'https://gate.example.org/?a=|<!channel>'],
   ['a quotation mark', 'https://gate.example.org/"><b>'],
 ])('an address of the console with %s stays one link', (_, url) => {
-  const { blocks } = payloadOf(message('x'), 'slack', url) as any
+  const { blocks } = payloadOf(message('x', {}, url), 'slack') as any
   expect(blocks.at(-1).elements[0].text).toMatch(/^<https:\/\/gate\.example\.org\/[^|<>]*\|Gatehouse> · [^<>|]*$/)
 })
 

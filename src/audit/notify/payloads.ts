@@ -6,15 +6,14 @@ import { plain } from './plain.ts'
 
 export type WebhookFormat = Settings['notifications']['webhook_format']
 
-/** @param appUrl address of the web console, for the link of a chat message */
-export function payloadOf(message: Message, format: WebhookFormat, appUrl: string): object {
+export function payloadOf(message: Message, format: WebhookFormat): object {
   switch (format) {
     case 'generic':
       return message
     case 'slack':
-      return slackMessage(message, appUrl)
+      return slackMessage(message)
     case 'teams':
-      return teamsMessage(message, appUrl)
+      return teamsMessage(message)
   }
 }
 
@@ -61,7 +60,7 @@ function factsOf({ data }: Message): [label: string, value: string][] {
  * `verbatim` keeps names of channels and addresses from becoming links. Notifications show `text`, and so do receivers that
  * do not know blocks.
  */
-function slackMessage(message: Message, appUrl: string): object {
+function slackMessage(message: Message): object {
   const text = escapeSlack(plain(message.text, TEXT_LENGTH))
   const fields = factsOf(message).map(([label, value]) => mrkdwn(`*${label}*\n${escapeSlack(value)}`))
   return {
@@ -72,7 +71,7 @@ function slackMessage(message: Message, appUrl: string): object {
       { type: 'header', text: { type: 'plain_text', text: TITLES[message.event], emoji: false } },
       { type: 'section', text: mrkdwn(text) },
       ...(fields.length > 0 ? [{ type: 'section', fields }] : []),
-      { type: 'context', elements: [mrkdwn(`<${linkOf(appUrl)}|Gatehouse> · ${message.timestamp} · ${message.id}`)] },
+      { type: 'context', elements: [mrkdwn(`<${linkOf(message.url)}|Gatehouse> · ${message.timestamp} · ${message.id}`)] },
     ],
   }
 }
@@ -91,7 +90,7 @@ const unmentioned = (text: string) => text.replace(/(?<![\w.+-])@(?=\w)/g, '@\u2
  * TextBlock interprets Markdown and `{{DATE()}}`; a TextRun interprets nothing, so all text that is not ours is in TextRuns.
  * Mentions need an entry under `msteams.entities`, and there is none.
  */
-function teamsMessage(message: Message, appUrl: string): object {
+function teamsMessage(message: Message): object {
   const runs = (...inlines: object[]) => ({ type: 'RichTextBlock', inlines })
   const run = (text: string, more: object = {}) => ({ type: 'TextRun', text, ...more })
   const card = {
@@ -106,7 +105,7 @@ function teamsMessage(message: Message, appUrl: string): object {
       ...factsOf(message).map(([label, value]) => runs(run(`${label}: `, { weight: 'Bolder' }), run(value))),
       runs(run(`${message.timestamp} · ${message.id}`, { isSubtle: true, size: 'Small' })),
     ],
-    actions: [{ type: 'Action.OpenUrl', title: 'Open Gatehouse', url: linkOf(appUrl) }],
+    actions: [{ type: 'Action.OpenUrl', title: 'Open Gatehouse', url: linkOf(message.url) }],
   }
   return {
     type: 'message',

@@ -1,5 +1,6 @@
 // The webhook channel: one signed POST per event (docs/api-decisions.md, section 19).
 import { randomUUID } from 'node:crypto'
+import { appPage } from '../../domain/app-page.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
 import { hmacSha256Hex } from '../../kernel/crypto.ts'
@@ -33,11 +34,10 @@ export function createWebhook(deps: {
   httpsOnly: boolean
 }): Webhook {
   async function post(message: Message): Promise<number> {
-    const { app_url: appUrl, notifications } = deps.settings()
-    const { webhook_url: url, webhook_format: format } = notifications
+    const { webhook_url: url, webhook_format: format } = deps.settings().notifications
     if (deps.httpsOnly && !/^https:/i.test(url))
       throw new HttpError('forbidden_target', 'the webhook address is not https')
-    const body = JSON.stringify(payloadOf(message, format, appUrl))
+    const body = JSON.stringify(payloadOf(message, format))
     const signature: Record<string, string> = deps.secret
       ? { 'x-svc-signature-256': `sha256=${hmacSha256Hex(deps.secret, body)}` }
       : {}
@@ -67,7 +67,7 @@ export function createWebhook(deps: {
             return {
               upTo: entry.seq as number,
               async send() {
-                await post(messageOf(entry, event))
+                await post(messageOf(entry, event, deps.settings().app_url))
               },
             }
         }
@@ -82,6 +82,7 @@ export function createWebhook(deps: {
           event: 'TEST',
           id: `test-${randomUUID()}`,
           timestamp,
+          url: appPage(deps.settings().app_url, '/'),
           data: { user: by },
         }),
       }
