@@ -28,6 +28,7 @@ import * as oidc from './auth/oidc.contract.ts'
 import * as openapi from './openapi/openapi.contract.ts'
 import * as packages from './packages/packages.contract.ts'
 import * as sbom from './sbom/sbom.contract.ts'
+import * as securityAdvisory from './security/advisory.contract.ts'
 import * as securityAssign from './security/assign.contract.ts'
 import * as securityDecide from './security/decide.contract.ts'
 import * as securityDecisions from './security/decisions.contract.ts'
@@ -74,6 +75,7 @@ const modules: readonly object[] = [
   openapi,
   packages,
   sbom,
+  securityAdvisory,
   securityAssign,
   securityDecide,
   securityDecisions,

@@ -367,6 +367,7 @@ describe('every page', () => {
     '/distributions',
     '/distributions/noble',
     '/vulnerabilities',
+    '/advisories/CVE-2026-2050',
     '/decisions',
     '/audit',
     '/tasks',

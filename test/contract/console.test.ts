@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { startGate } from './harness.ts'
 import { cveScanner, fill } from './console/samples.ts'
+import { advisoryContract } from './console/advisory.ts'
 import { assignContract } from './console/assign.ts'
 import { bulkContract } from './console/bulk.ts'
 import { detailContract } from './console/details.ts'
@@ -17,6 +18,7 @@ afterAll(() => gate.close())
 
 describe('the review queue', () => queueContract(gate))
 describe('who has to look at a held package', () => assignContract(gate))
+describe('an advisory', () => advisoryContract(gate))
 describe('vulnerabilities', () => vulnerabilityContract(gate))
 describe('the evidence of a review', () => evidenceContract(gate))
 describe('details', () => detailContract(gate))

@@ -5,6 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Review } from '../../review/review.ts'
 import type { Db } from '../../store/db.ts'
 import type { Route } from '../http/route.ts'
+import { securityAdvisoryRoutes } from './advisory.ts'
 import { securityAssignRoutes } from './assign.ts'
 import { securityDecideRoutes } from './decide.ts'
 import { securityDecisionRoutes } from './decisions.ts'
@@ -24,6 +25,7 @@ export function securityRoutes(deps: SecurityDeps): Route[] {
   return [
     ...securityListingRoutes(deps),
     ...securityEvidenceRoutes(deps),
+    ...securityAdvisoryRoutes(deps),
     ...securityAssignRoutes(deps),
     ...securityDecideRoutes(deps),
     ...securityDecisionRoutes(deps),

@@ -139,7 +139,7 @@ export async function posturePage(
   return {
     ids: ids.rows.map((row) => row.id),
     total: await countPackages(db),
-    scanned: await countPackages(db, sql`scanned`),
+    scanned: await scannedPackages(db),
     summary: await severitySummary(db, {}),
   }
 }
@@ -149,6 +149,9 @@ export async function countPackages(db: Db, where: RawBuilder<unknown> = sql`tru
     await sql<{ n: number }>`select coalesce(sum(n), 0)::int as n from package_counts where ${where}`.execute(db),
   )
 }
+
+/** How many records were compared with advisories. */
+export const scannedPackages = (db: Db) => countPackages(db, sql`scanned`)
 
 /** Number of findings by severity, for all records of these statuses; `severities` is ignored. */
 export async function severitySummary(db: Db, { statuses, distribution }: SecurityFilter): Promise<SeverityCounts> {

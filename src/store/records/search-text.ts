@@ -1,10 +1,14 @@
 // Converts a search text to a pattern of LIKE. Pure.
 
-/** Matches ids that begin with this text. Only the ids of GHSA have small letters, after the first word. */
-export function prefixOf(text: string): string {
+/** An id as findings have it. Only the ids of GHSA have small letters, after the first word. */
+export function advisoryId(text: string): string {
   const typed = text.trim()
-  const id = /^ghsa-/i.test(typed) ? `GHSA-${typed.slice('ghsa-'.length).toLowerCase()}` : typed.toUpperCase()
-  return `${escapedForLike(id)}%`
+  return /^ghsa-/i.test(typed) ? `GHSA-${typed.slice('ghsa-'.length).toLowerCase()}` : typed.toUpperCase()
+}
+
+/** Matches ids that begin with this text. */
+export function prefixOf(text: string): string {
+  return `${escapedForLike(advisoryId(text))}%`
 }
 
 /** Matches names in upper case that begin with this text. */

@@ -82,16 +82,12 @@ export default function Vulnerabilities() {
   )
 }
 
-function Name({ of: { id, aliases, in_kev: exploited, description, urls } }: { of: Advisory }) {
+function Name({ of: { id, aliases, in_kev: exploited, description } }: { of: Advisory }) {
   return (
     <>
-      {urls[0] ? (
-        <a href={urls[0]} target="_blank" rel="noreferrer noopener">
-          {id}
-        </a>
-      ) : (
-        id
-      )}{' '}
+      <Link to="/advisories/$id" params={{ id }}>
+        {id}
+      </Link>{' '}
       {exploited && <Exploited />}
       {aliases.length > 0 && (
         <Text size="xs" maw={420} lineClamp={2}>

@@ -1,0 +1,95 @@
+// One advisory: what it is, who has it here, and what was decided about it.
+import { mayAccess } from '../../domain/roles.ts'
+import type { Offered } from '../../formats/format.ts'
+import { isoTime, type Clock } from '../../kernel/clock.ts'
+import {
+  affectedPage,
+  decisionsAbout,
+  idsOf,
+  soundBeside,
+  worstFinding,
+  type AffectedRow,
+} from '../../packages/records/advisory-query.ts'
+import { scannedPackages } from '../../packages/records/review-query.ts'
+import { decisionOf } from '../../review/decisions.ts'
+import type { Db } from '../../store/db.ts'
+import { advisoryId } from '../../store/records/search-text.ts'
+import { handle, type Route } from '../http/route.ts'
+import { page } from '../http/schemas.ts'
+import { getSecurityAdvisoriesId } from './advisory.contract.ts'
+
+export interface AdvisoryDeps {
+  db: Db
+  clock: Clock
+  offered(codename: string): Offered
+}
+
+export function securityAdvisoryRoutes(deps: AdvisoryDeps): Route[] {
+  const { db, clock } = deps
+
+  /** For each row, the newest of these versions that is newer than the row's own. */
+  async function fixesOf(rows: readonly AffectedRow[]): Promise<Map<AffectedRow, string>> {
+    const sound = await soundBeside(db, rows)
+    return new Map(
+      rows.flatMap((row) => {
+        const { compare } = deps.offered(row.distribution).format.versions
+        const [newest] = sound
+          .filter(({ package_id: id, cve }) => id === row.package_id && cve === row.cve)
+          .map(({ version }) => version)
+          .filter((version) => compare(version, row.version) > 0)
+          .sort((a, b) => compare(b, a))
+        return newest === undefined ? [] : [[row, newest] as const]
+      }),
+    )
+  }
+
+  return [
+    handle(getSecurityAdvisoriesId, async ({ params, query, caller }) => {
+      const id = advisoryId(params.id)
+      const ids = await idsOf(db, id)
+      const worst = ids.length === 0 ? null : await worstFinding(db, ids)
+      const { rows, total, ...totals } = await affectedPage(db, ids, { page: query.page, perPage: query.per_page })
+      const fixes = await fixesOf(rows)
+      const decisions = mayAccess(caller.role, 'auditor+') ? await decisionsAbout(db, [id, ...ids]) : null
+      return {
+        ...page(
+          rows.map((row) => affectedOf(row, fixes.get(row) ?? null)),
+          total,
+          query,
+        ),
+        id,
+        stands_for: ids,
+        aliases: worst?.finding.aliases ?? [],
+        severity: worst?.severity ?? null,
+        cvss: worst?.finding.cvss ?? null,
+        description: worst?.finding.description ?? null,
+        urls: worst?.finding.urls ?? [],
+        epss: totals.epss,
+        in_kev: totals.in_kev,
+        served_total: totals.served,
+        fixed_total: totals.fixed,
+        accepted_total: totals.decided,
+        packages_scanned: await scannedPackages(db),
+        decisions: decisions && decisions.map((decision) => decisionOf(decision, clock.now())),
+      }
+    }),
+  ]
+}
+
+function affectedOf({ finding, cve, first_seen, ...row }: AffectedRow, fixedHere: string | null) {
+  return {
+    advisory: cve,
+    name: row.name,
+    version: row.version,
+    arch: row.arch,
+    distribution: row.distribution,
+    status: row.status,
+    served: row.served,
+    severity: finding.severity,
+    fix_state: finding.fix_state,
+    fix_versions: finding.fix_versions,
+    fixed_here: fixedHere,
+    accepted_by_decision: finding.accepted_by_decision,
+    first_seen: isoTime(first_seen),
+  }
+}
