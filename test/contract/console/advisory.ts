@@ -1,6 +1,7 @@
 // The page of an advisory: who has it, where it is fixed, and what was decided.
 import { expect, test } from 'vitest'
 import type { Gate } from '../harness.ts'
+import { bringIn } from './samples.ts'
 
 interface Details {
   id: string
@@ -33,10 +34,20 @@ export function advisoryContract(gate: Gate): void {
     expect((await details('CVE-2026-1001', '?per_page=1&page=2')).items.map(({ version }) => version)).toEqual(['1.1-1'])
   })
 
-  test('a published version without it is said to be the fix here', async () => {
+  test('one that only waits is no fix', async () => {
     // 1.1 waits for a decision, so it fixes nothing for clients.
     expect((await details('CVE-2025-0001')).items).toMatchObject([{ version: '1.0-1', fixed_here: null }])
     expect((await details('CVE-2026-1002')).items).toMatchObject([{ version: '1.1-1', fixed_here: null }])
+  })
+
+  test('a newer version beside it that is published and does not have it is the fix here', async () => {
+    expect(await bringIn(gate, { name: 'bystander', version: '2.0-1' })).toBe('published')
+    const { items } = await details('CVE-2026-1003')
+    expect(items.map(({ name, fixed_here: fix }) => [name, fix])).toEqual([
+      ['bystander', '2.0-1'],
+      ['later', null],
+    ])
+    await gate.call('DELETE', '/artifacts/bystander/2.0-1')
   })
 
   test('an id of which nothing is known has no packages, and says how many were looked at', async () => {
