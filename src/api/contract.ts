@@ -34,6 +34,7 @@ import * as securityDecide from './security/decide.contract.ts'
 import * as securityDecisions from './security/decisions.contract.ts'
 import * as securityEngines from './security/engines.contract.ts'
 import * as securityEvidence from './security/evidence.contract.ts'
+import * as securityExports from './security/exports.contract.ts'
 import * as securityListing from './security/listing.contract.ts'
 import * as securityPolicy from './security/policy.contract.ts'
 import * as retention from './settings/retention.contract.ts'
@@ -81,6 +82,7 @@ const modules: readonly object[] = [
   securityDecisions,
   securityEngines,
   securityEvidence,
+  securityExports,
   securityListing,
   securityPolicy,
   retention,

@@ -6,6 +6,7 @@ import { advisoryContract } from './console/advisory.ts'
 import { assignContract } from './console/assign.ts'
 import { bulkContract } from './console/bulk.ts'
 import { detailContract } from './console/details.ts'
+import { exportContract } from './console/exports.ts'
 import { evidenceContract } from './console/evidence.ts'
 import { oneContract } from './console/one.ts'
 import { queueContract } from './console/queue.ts'
@@ -21,6 +22,7 @@ describe('who has to look at a held package', () => assignContract(gate))
 describe('an advisory', () => advisoryContract(gate))
 describe('vulnerabilities', () => vulnerabilityContract(gate))
 describe('the evidence of a review', () => evidenceContract(gate))
+describe('lists as files', () => exportContract(gate))
 describe('details', () => detailContract(gate))
 describe('one of a list', () => oneContract(gate))
 describe('decisions about several packages', () => bulkContract(gate))

@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { AuditEntrySchema } from '../shared/evidence-schemas.ts'
 import { Nullable, pageOf, pageQuery } from '../http/schemas.ts'
+import { EXPORT_MEDIA, ExportAs } from '../http/export.ts'
 import { declare } from '../http/route.ts'
 
 export const Span = { from: Type.Optional(Type.String()), to: Type.Optional(Type.String()) }
@@ -44,9 +45,9 @@ export const getArtifactsAuditExport = declare({
   access: 'auditor+',
   query: Type.Object({
     ...Filter,
-    as: Type.Enum(['jsonl', 'csv'], { default: 'jsonl', description: 'CSV has no hashes, and cannot be verified' }),
+    as: ExportAs,
   }),
   answer: null,
-  media: ['application/x-ndjson', 'text/csv'],
+  media: EXPORT_MEDIA,
   problems: ['validation_error'],
 })

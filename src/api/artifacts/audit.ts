@@ -1,5 +1,4 @@
 // /artifacts/audit: reading and exporting the audit log.
-import { Readable } from 'node:stream'
 import { AUDIT_RESULTS } from '../../domain/audit.ts'
 import { invalidField } from '../../domain/problem.ts'
 import type { AuditLog } from '../../audit/log.ts'
@@ -7,6 +6,7 @@ import { auditLines, auditPage, removedPart, type AuditFilter } from '../../audi
 import { entryOf } from '../../audit/chain.ts'
 import type { Db } from '../../store/db.ts'
 import { csvLine } from '../http/csv.ts'
+import { sendLines } from '../http/export.ts'
 import { type Route } from '../http/route.ts'
 import { page } from '../http/schemas.ts'
 import { getArtifactsAuditLogs, getArtifactsAuditExport } from './audit.contract.ts'
@@ -28,10 +28,7 @@ export function auditRoutes({ db, audit }: { db: Db; audit: AuditLog }): Route[]
       await audit.flush()
       const { keptFrom } = await removedPart(db)
       if (keptFrom !== null) reply.header('x-audit-kept-from', keptFrom)
-      reply.header('content-disposition', `attachment; filename="audit.${as}"`)
-      return as === 'csv'
-        ? reply.type('text/csv; charset=utf-8').send(Readable.from(asCsv(db, filter)))
-        : reply.type('application/x-ndjson').send(Readable.from(auditLines(db, filter)))
+      return sendLines(reply, 'audit', as, as === 'csv' ? asCsv(db, filter) : auditLines(db, filter))
     }),
   ]
 }

@@ -33,21 +33,22 @@ export const SlaItem = Type.Object(
   { title: 'SlaItem' },
 )
 
+export const DecisionFilterSchema = {
+  package: Type.Optional(Type.String()),
+  version: Type.Optional(Type.String()),
+  distribution: Type.Optional(Type.String()),
+  action: Type.Optional(DecisionActionSchema),
+  active: Type.Optional(Type.Boolean()),
+  assigned_to: Type.Optional(Type.String()),
+}
+
 export const getSecurityDecisions = declare({
   method: 'GET',
   path: '/security/decisions',
   tag: 'security',
   summary: 'Decisions, newest first',
   access: 'auditor+',
-  query: Type.Object({
-    ...pageQuery(),
-    package: Type.Optional(Type.String()),
-    version: Type.Optional(Type.String()),
-    distribution: Type.Optional(Type.String()),
-    action: Type.Optional(DecisionActionSchema),
-    active: Type.Optional(Type.Boolean()),
-    assigned_to: Type.Optional(Type.String()),
-  }),
+  query: Type.Object({ ...pageQuery(), ...DecisionFilterSchema }),
   answer: Listed,
   problems: ['validation_error'],
 })

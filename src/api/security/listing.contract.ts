@@ -87,6 +87,15 @@ const AdvisorySchema = Type.Object(
   { title: 'Advisory' },
 )
 
+export const VulnerabilityFilterSchema = {
+  severity: Type.Optional(Type.String({ description: 'severities, separated by commas' })),
+  fix_state: Type.Optional(Type.String({ description: FIX_STATES.join(', ') })),
+  distribution: Type.Optional(Type.String()),
+  q: SearchText,
+  kev: Type.Optional(Type.Boolean({ description: 'whether it is known to be exploited' })),
+  epss_min: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'this EPSS score or more' })),
+}
+
 export const getSecurityVulnerabilities = declare({
   method: 'GET',
   path: '/security/vulnerabilities',
@@ -95,12 +104,7 @@ export const getSecurityVulnerabilities = declare({
   access: 'reader+',
   query: Type.Object({
     ...pageQuery(),
-    severity: Type.Optional(Type.String({ description: 'severities, separated by commas' })),
-    fix_state: Type.Optional(Type.String({ description: FIX_STATES.join(', ') })),
-    distribution: Type.Optional(Type.String()),
-    q: SearchText,
-    kev: Type.Optional(Type.Boolean({ description: 'whether it is known to be exploited' })),
-    epss_min: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'this EPSS score or more' })),
+    ...VulnerabilityFilterSchema,
     group: Type.Optional(Type.Enum(['cve'], { description: 'one item for each advisory, in `advisories`' })),
   }),
   answer: Type.Intersect(

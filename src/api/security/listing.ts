@@ -118,26 +118,11 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
       return { ...page(await securityItems(deps, ids, query.include_findings), total, query), summary }
     }),
     handle(getSecurityVulnerabilities, async ({ query }) => {
-      const filter: VulnerabilityFilter = {
-        severities: severitiesOf(query.severity),
-        fixStates: wordsOf('fix_state', query.fix_state, FIX_STATES),
-        distribution: query.distribution,
-        q: query.q,
-        kev: query.kev,
-        epssMin: query.epss_min,
-      }
+      const filter = vulnerabilityFilter(query)
       const at = { page: query.page, perPage: query.per_page }
       if (query.group === 'cve') return byAdvisory(filter, at, query)
       const { rows, total, capped, scanned, summary } = await vulnerabilityPage(db, filter, at)
-      const items = rows.map((row) => ({
-        ...row.finding,
-        package: row.name,
-        version: row.version,
-        arch: row.arch,
-        distribution: row.distribution,
-        status: row.status,
-        served: row.served,
-      }))
+      const items = rows.map(packageFindingOf)
       return {
         ...page(items, total, query),
         summary,
@@ -198,6 +183,25 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
     }),
   ]
 }
+
+interface GivenFilter {
+  severity?: string | undefined
+  fix_state?: string | undefined
+  distribution?: string | undefined
+  q?: string | undefined
+  kev?: boolean | undefined
+  epss_min?: number | undefined
+}
+
+/** @throws Problem `validation_error` */
+export function vulnerabilityFilter({ severity, fix_state, epss_min: epssMin, ...same }: GivenFilter): VulnerabilityFilter {
+  return { ...same, epssMin, severities: severitiesOf(severity), fixStates: wordsOf('fix_state', fix_state, FIX_STATES) }
+}
+
+export const packageFindingOf = ({ finding, name, version, arch, distribution, status, served }: VulnerabilityRow) => ({
+  ...finding,
+  ...{ package: name, version, arch, distribution, status, served },
+})
 
 function memberOf({ group, member_of: key }: { group?: QueueGroup | undefined; member_of?: string | undefined }) {
   if (key === undefined) return undefined

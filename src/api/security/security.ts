@@ -11,6 +11,7 @@ import { securityDecideRoutes } from './decide.ts'
 import { securityDecisionRoutes } from './decisions.ts'
 import { securityEngineRoutes, type EngineDeps } from './engines.ts'
 import { securityEvidenceRoutes } from './evidence.ts'
+import { securityExportRoutes } from './exports.ts'
 import { securityListingRoutes, type ListingDeps } from './listing.ts'
 
 export interface SecurityDeps extends EngineDeps, ListingDeps {
@@ -25,6 +26,7 @@ export function securityRoutes(deps: SecurityDeps): Route[] {
   return [
     ...securityListingRoutes(deps),
     ...securityEvidenceRoutes(deps),
+    ...securityExportRoutes(deps),
     ...securityAdvisoryRoutes(deps),
     ...securityAssignRoutes(deps),
     ...securityDecideRoutes(deps),

@@ -3,8 +3,9 @@ import { Button, Code, Drawer, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { linkTo, readList, type Answered } from '../../api/api.ts'
+import { readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
+import { ExportLinks } from '../../parts/export-links.tsx'
 import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../parts/filters.tsx'
 import { Event } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -45,10 +46,7 @@ export default function Audit() {
       title="Audit"
       about="Times are UTC. The entries are chained and signed."
       actions={
-        <>
-          <a href={linkTo('GET /artifacts/audit/export', { query: filters })}>Export as JSON</a>
-          <a href={linkTo('GET /artifacts/audit/export', { query: { ...filters, as: 'csv' } })}>Export as CSV</a>
-        </>
+        <ExportLinks of="GET /artifacts/audit/export" query={filters} />
       }
     >
       <Filters>

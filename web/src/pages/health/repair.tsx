@@ -80,7 +80,7 @@ function Done({ result, close }: { result: Plan; close: () => void }) {
     <>
       <Text role="status" component="div">
         <Toned tone={result.resolved === result.findings ? 'good' : 'care'}>
-          {`${result.resolved} of ${count(result.findings, 'finding')} are resolved`}
+          {`${result.resolved} of ${count(result.findings, 'finding')} resolved`}
         </Toned>
       </Text>
       <Results of={result} />

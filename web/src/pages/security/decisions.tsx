@@ -5,6 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call, linkTo, read, readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty, Failure } from '../../parts/answer.tsx'
+import { ExportLinks } from '../../parts/export-links.tsx'
 import { Filters, useFilter } from '../../parts/filters.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -13,7 +14,7 @@ import { Rows } from '../../parts/rows.tsx'
 import { VersionLink } from '../../parts/version-link.tsx'
 import { When } from '../../parts/when.tsx'
 import { ACTIONS } from '../../parts/words.ts'
-import { useMay } from '../../session/session.ts'
+import { useMay, useSession } from '../../session/session.ts'
 
 const route = getRouteApi('/decisions')
 type Decision = Answered<'GET /security/decisions'>['decisions'][number]
@@ -31,8 +32,18 @@ export default function Decisions() {
   })
   const mine = useQuery({ ...read('GET /security/decisions/mine'), enabled: show === 'mine' })
   const list = show === 'mine' ? mine : all
+  const me = useSession()?.user?.username
+  const exported = show === 'all' ? {} : show === 'mine' ? { assigned_to: me } : { active: true }
   return (
-    <Page title="Decisions" actions={<a href={linkTo('GET /sbom/openvex')}>OpenVEX</a>}>
+    <Page
+      title="Decisions"
+      actions={
+        <>
+          <ExportLinks of="GET /security/decisions/export" query={exported} />
+          <a href={linkTo('GET /sbom/openvex')}>OpenVEX</a>
+        </>
+      }
+    >
       <Filters>
         <SegmentedControl
           aria-label="Which decisions"

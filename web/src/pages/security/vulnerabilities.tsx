@@ -5,6 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
+import { ExportLinks } from '../../parts/export-links.tsx'
 import { ChoiceFilter, Filters, FlagFilter, TextFilter } from '../../parts/filters.tsx'
 import { Exploited, Findings, SeverityMark, Status } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -27,7 +28,11 @@ export default function Vulnerabilities() {
   const codenames = useCodenames()
   const filtered = Object.keys(filters).length > 0 || fix !== undefined
   return (
-    <Page title="Vulnerabilities" about="What was found in packages of this repository, the worst first.">
+    <Page
+      title="Vulnerabilities"
+      about="What was found in packages of this repository, the worst first."
+      actions={<ExportLinks of="GET /security/vulnerabilities/export" query={{ ...filters, fix_state: fix }} />}
+    >
       <Filters>
         <TextFilter name="q" label="Advisory or package" value={filters.q} />
         <ChoiceFilter name="severity" label="Severity" value={filters.severity} choices={SEVERITIES} />
