@@ -64,22 +64,13 @@ export interface Tokens {
    * @throws Problem `invalid_role`, `validation_error`, `already_exists` (a live token has the name), `forbidden` when the
    * new one would exceed the role or the scopes of the caller, or the caller has too many
    */
-  create(
-    caller: Caller,
-    wanted: WantedToken,
-    origin: Origin,
-  ): Promise<CreatedToken>
+  create(caller: Caller, wanted: WantedToken, origin: Origin): Promise<CreatedToken>
   /**
    * Revokes it and the tokens that were created with it.
    * @param ownerId only a token of this person
    * @throws Problem `not_found`, also for a token that is revoked already
    */
-  revoke(
-    caller: Caller,
-    id: string,
-    origin: Origin,
-    ownerId?: number,
-  ): Promise<{ status: 'revoked'; token_id: string }>
+  revoke(caller: Caller, id: string, origin: Origin, ownerId?: number): Promise<{ status: 'revoked'; token_id: string }>
 }
 
 export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {

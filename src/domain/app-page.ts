@@ -28,9 +28,7 @@ export function reviewPath({ package: name, version, arch, distribution }: PageS
 }
 
 function withQuery(path: PagePath, values: Record<string, string | null>): PagePath {
-  const query = Object.entries(values).flatMap(([name, value]) =>
-    value ? [`${name}=${escaped(asText(value))}`] : [],
-  )
+  const query = Object.entries(values).flatMap(([name, value]) => (value ? [`${name}=${escaped(asText(value))}`] : []))
   return query.length === 0 ? path : `${path}?${query.join('&')}`
 }
 

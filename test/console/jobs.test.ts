@@ -44,9 +44,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 beforeAll(async () => {
   advisories = await mkdtemp(join(tmpdir(), 'console-jobs-'))
   const about = { ecosystem: 'Ubuntu:24.04:LTS', severity: 'high' as const }
-  await writeAdvisories(advisories, [
-    { ...about, id: 'SA-held', package: 'held', cve: 'CVE-2026-3001', fixed: null },
-  ])
+  await writeAdvisories(advisories, [{ ...about, id: 'SA-held', package: 'held', cve: 'CVE-2026-3001', fixed: null }])
   ;[browser, service] = await Promise.all([
     openBrowser(),
     startService({ env: { SVC_OSV_DIR: advisories, OUTBOUND_ALLOWED_HOSTS: '127.0.0.1' } }),

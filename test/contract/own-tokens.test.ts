@@ -17,7 +17,8 @@ interface Listed {
 }
 
 const make = (as: string, body: object) => gate.call<Made & { code: string }>('POST', '/auth/me/tokens', { as, body })
-const own = async (as: string) => (await gate.call<Listed & Record<string, unknown>>('GET', '/auth/me/tokens', { as })).body.tokens
+const own = async (as: string) =>
+  (await gate.call<Listed & Record<string, unknown>>('GET', '/auth/me/tokens', { as })).body.tokens
 const meets = (role: Role) => gate.people[role].session
 
 /** For each owner, the roles that a token of theirs may have. */
@@ -29,13 +30,16 @@ const MAY: Record<Role, readonly Role[]> = {
   reader: [],
 }
 
-test.each(ROLES.flatMap((owner) => ROLES.map((role) => [owner, role] as const)))('%s makes a token as %s', async (owner, role) => {
-  const made = await make(meets(owner), { name: `${role} of ${owner}`, role })
-  if (!MAY[owner].includes(role)) return expect([made.status, made.body.code]).toEqual([403, 'forbidden'])
-  expect([made.status, made.body.role]).toEqual([201, role])
-  const { body } = await gate.call('GET', '/auth/me', { as: made.body.token })
-  expect(body).toMatchObject({ username: `token:${role} of ${owner}`, role })
-})
+test.each(ROLES.flatMap((owner) => ROLES.map((role) => [owner, role] as const)))(
+  '%s makes a token as %s',
+  async (owner, role) => {
+    const made = await make(meets(owner), { name: `${role} of ${owner}`, role })
+    if (!MAY[owner].includes(role)) return expect([made.status, made.body.code]).toEqual([403, 'forbidden'])
+    expect([made.status, made.body.role]).toEqual([201, role])
+    const { body } = await gate.call('GET', '/auth/me', { as: made.body.token })
+    expect(body).toMatchObject({ username: `token:${role} of ${owner}`, role })
+  },
+)
 
 test('each sees and ends the own ones only; administrators see all', async () => {
   const { body: mine } = await make(meets('uploader'), { name: 'mine' })

@@ -1,7 +1,12 @@
 // The test of the provider that the settings name, against the provider library oidc-provider and an issuer with faults.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { CLIENT, REDIRECT, startIdentityProvider, type IdentityProvider } from '../../../test/fakes/identity-provider.ts'
+import {
+  CLIENT,
+  REDIRECT,
+  startIdentityProvider,
+  type IdentityProvider,
+} from '../../../test/fakes/identity-provider.ts'
 import { startIssuer, type Issuer } from '../../../test/fakes/issuer.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Database } from '../../store/db.ts'
@@ -45,7 +50,13 @@ test('a provider that knows this client and its redirect passes, while the sign-
 })
 
 test.each<[what: string, oidc: () => Partial<Settings['oidc']>, more: object, names: string[], detail: RegExp]>([
-  ['no provider', () => ({ discovery_url: '', client_id: '' }), {}, ['settings'], /oidc\.discovery_url and oidc\.client_id/],
+  [
+    'no provider',
+    () => ({ discovery_url: '', client_id: '' }),
+    {},
+    ['settings'],
+    /oidc\.discovery_url and oidc\.client_id/,
+  ],
   ['an unknown client', () => ({ client_id: 'nobody' }), {}, ['client'], /does it know the client nobody/],
   [
     'a redirect that is not registered',
@@ -55,7 +66,13 @@ test.each<[what: string, oidc: () => Partial<Settings['oidc']>, more: object, na
     /exactly https:\/\/gate\.example\.org\/oidc-callback registered/,
   ],
   ['a redirect to elsewhere', () => ({ redirect_uri: `${REDIRECT}/x` }), {}, ['redirect_uri', 'client'], /waits at/],
-  ['an address without TLS', () => ({}), { app_url: 'http://gate.example.org' }, ['redirect_uri', 'client'], /not https/],
+  [
+    'an address without TLS',
+    () => ({}),
+    { app_url: 'http://gate.example.org' },
+    ['redirect_uri', 'client'],
+    /not https/,
+  ],
   ['a provider at a private address', () => ({}), { privateProviders: false }, ['discovery'], /127\.0\.0\.1/],
 ])('%s is said in words', async (_, oidc, more, names, detail) => {
   const { status, wrong } = await tried(oidc(), more)

@@ -78,7 +78,10 @@ export function createOidcTest(deps: {
           'client',
           `the provider refuses the beginning of a login: does it know the client ${sent.client_id}, and is exactly ${sent.redirect_uri} registered there?`,
         )
-      : passed('client', 'the provider does not refuse the beginning of a login; the client secret is tried by a login only')
+      : passed(
+          'client',
+          'the provider does not refuse the beginning of a login; the client secret is tried by a login only',
+        )
   }
 
   return async () => {

@@ -24,7 +24,13 @@ export const getArtifacts = declare({
   access: 'reader+',
   query: Type.Object({
     ...pageQuery(),
-    search: Type.Optional(Type.String({ maxLength: 200, description: 'substring of name or description; or the name, path or SHA-256 of a file, of which 8 digits suffice' })),
+    search: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description:
+          'substring of name or description; or the name, path or SHA-256 of a file, of which 8 digits suffice',
+      }),
+    ),
     distribution: Type.Optional(Type.String()),
     status: Type.Optional(PackageStatusSchema),
     format: Type.Optional(FormatSchema),

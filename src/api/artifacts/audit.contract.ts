@@ -41,7 +41,8 @@ export const getArtifactsAuditExport = declare({
   method: 'GET',
   path: '/artifacts/audit/export',
   tag: 'audit',
-  summary: 'Audit entries as JSON lines or CSV, in the order of the chain; with the filters of the list, or all of them',
+  summary:
+    'Audit entries as JSON lines or CSV, in the order of the chain; with the filters of the list, or all of them',
   access: 'auditor+',
   query: Type.Object({
     ...Filter,

@@ -5,7 +5,13 @@ import { declare } from '../http/route.ts'
 import { DecisionFilterSchema } from './decisions.contract.ts'
 import { VulnerabilityFilterSchema } from './listing.contract.ts'
 
-const file = { method: 'GET', tag: 'security', answer: null, media: EXPORT_MEDIA, problems: ['validation_error'] } as const
+const file = {
+  method: 'GET',
+  tag: 'security',
+  answer: null,
+  media: EXPORT_MEDIA,
+  problems: ['validation_error'],
+} as const
 
 export const getSecurityVulnerabilitiesExport = declare({
   ...file,

@@ -194,8 +194,18 @@ interface GivenFilter {
 }
 
 /** @throws Problem `validation_error` */
-export function vulnerabilityFilter({ severity, fix_state, epss_min: epssMin, ...same }: GivenFilter): VulnerabilityFilter {
-  return { ...same, epssMin, severities: severitiesOf(severity), fixStates: wordsOf('fix_state', fix_state, FIX_STATES) }
+export function vulnerabilityFilter({
+  severity,
+  fix_state,
+  epss_min: epssMin,
+  ...same
+}: GivenFilter): VulnerabilityFilter {
+  return {
+    ...same,
+    epssMin,
+    severities: severitiesOf(severity),
+    fixStates: wordsOf('fix_state', fix_state, FIX_STATES),
+  }
 }
 
 export const packageFindingOf = ({ finding, name, version, arch, distribution, status, served }: VulnerabilityRow) => ({

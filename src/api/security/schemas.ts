@@ -99,7 +99,11 @@ export const NARROWED_BODY = {
 }
 
 /** A decision can name its distribution in the query or in the body. */
-export function targetsOf(input: { params: { name: string }; query: { distribution?: string }; body?: unknown }): Target[] {
+export function targetsOf(input: {
+  params: { name: string }
+  query: { distribution?: string }
+  body?: unknown
+}): Target[] {
   const { distribution } = (input.body ?? {}) as { distribution?: string }
   const named = [input.query.distribution, distribution].filter((one) => one !== undefined)
   const { name } = input.params

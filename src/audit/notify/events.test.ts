@@ -45,7 +45,9 @@ test.each([
 
 test('an upload that was refused before its package was read has a subject', () => {
   const refused = entry({ action: 'UPLOAD', result: 'FAILURE', detail: 'why', at: new Date(0) })
-  expect(messageOf(refused, 'UPLOAD_FAILED', 'https://gate.test').text).toBe('Gatehouse: a package was not accepted (why)')
+  expect(messageOf(refused, 'UPLOAD_FAILED', 'https://gate.test').text).toBe(
+    'Gatehouse: a package was not accepted (why)',
+  )
   const named = { ...refused, package: 'curl', version: '8.1', distribution: 'noble' }
   expect(messageOf(named, 'UPLOAD_FAILED', 'https://gate.test').text).toBe('curl 8.1 in noble: was not accepted (why)')
 })

@@ -71,7 +71,10 @@ function slackMessage(message: Message): object {
       { type: 'header', text: { type: 'plain_text', text: TITLES[message.event], emoji: false } },
       { type: 'section', text: mrkdwn(text) },
       ...(fields.length > 0 ? [{ type: 'section', fields }] : []),
-      { type: 'context', elements: [mrkdwn(`<${linkOf(message.url)}|Gatehouse> · ${message.timestamp} · ${message.id}`)] },
+      {
+        type: 'context',
+        elements: [mrkdwn(`<${linkOf(message.url)}|Gatehouse> · ${message.timestamp} · ${message.id}`)],
+      },
     ],
   }
 }

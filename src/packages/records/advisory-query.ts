@@ -17,7 +17,9 @@ const MOST_DECISIONS = 50
 export async function idsOf(db: Db, id: string): Promise<string[]> {
   const { rows } = await sql<{ cve: string }>`
     (select cve from findings where cve = ${id} limit 1)
-    union (select cve from finding_names where name = ${id.toUpperCase()}) order by cve limit ${MOST_STOOD_FOR}`.execute(db)
+    union (select cve from finding_names where name = ${id.toUpperCase()}) order by cve limit ${MOST_STOOD_FOR}`.execute(
+    db,
+  )
   return rows.map(({ cve }) => cve)
 }
 
@@ -46,7 +48,11 @@ export interface AffectedTotals {
 }
 
 /** One page of the records that have one of these, those that clients are offered first. */
-export async function affectedPage(db: Db, cves: readonly string[], at: At): Promise<AffectedTotals & { rows: AffectedRow[] }> {
+export async function affectedPage(
+  db: Db,
+  cves: readonly string[],
+  at: At,
+): Promise<AffectedTotals & { rows: AffectedRow[] }> {
   const { rows } = await sql<AffectedTotals>`
     with found as materialized (
       select package_id, cve, risk, fix_state, in_kev, epss, finding->'accepted_by_decision' = 'true' as decided,
@@ -67,7 +73,10 @@ export async function affectedPage(db: Db, cves: readonly string[], at: At): Pro
 }
 
 /** The finding that describes it best: the worst. */
-export async function worstFinding(db: Db, cves: readonly string[]): Promise<{ finding: Finding; severity: Severity } | null> {
+export async function worstFinding(
+  db: Db,
+  cves: readonly string[],
+): Promise<{ finding: Finding; severity: Severity } | null> {
   const row = await db
     .selectFrom('findings')
     .select(['finding', 'severity'])

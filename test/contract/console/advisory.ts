@@ -31,7 +31,9 @@ export function advisoryContract(gate: Gate): void {
       { name: 'lib-held', version: '1.0-1', served: true, accepted_by_decision: true, fix_versions: ['1.2-1'] },
       { name: 'lib-held', version: '1.1-1', served: false, accepted_by_decision: false },
     ])
-    expect((await details('CVE-2026-1001', '?per_page=1&page=2')).items.map(({ version }) => version)).toEqual(['1.1-1'])
+    expect((await details('CVE-2026-1001', '?per_page=1&page=2')).items.map(({ version }) => version)).toEqual([
+      '1.1-1',
+    ])
   })
 
   test('one that only waits is no fix', async () => {

@@ -161,8 +161,12 @@ export function auditContract(gate: Gate): void {
       expect(lines.map((line) => (JSON.parse(line) as AuditEntry).seq)).toEqual(
         listed.items.map(({ seq }) => seq).reverse(),
       )
-      expect(rows[0]).toBe('seq,timestamp,action,result,outcome,user,package,version,distribution,arch,detail,ip,request_id')
-      expect(rows.slice(1).map((row) => Number(row.split(',')[0]))).toEqual(listed.items.map(({ seq }) => seq).reverse())
+      expect(rows[0]).toBe(
+        'seq,timestamp,action,result,outcome,user,package,version,distribution,arch,detail,ip,request_id',
+      )
+      expect(rows.slice(1).map((row) => Number(row.split(',')[0]))).toEqual(
+        listed.items.map(({ seq }) => seq).reverse(),
+      )
     },
   )
 

@@ -24,7 +24,13 @@ const STALE: Record<string, readonly Endpoint[]> = {
   scan: ['GET /artifacts/{name}', 'GET /security/vulnerabilities'],
   review_queue: ['GET /dashboard/summary', 'GET /security/review-queue'],
   sync: ['GET /import/sync-status', 'GET /import/sources'],
-  job: ['GET /import/sync/jobs', 'GET /import/mirror/jobs', 'GET /import/mirror/sources', 'GET /tasks', 'GET /artifacts/admin/drift'],
+  job: [
+    'GET /import/sync/jobs',
+    'GET /import/mirror/jobs',
+    'GET /import/mirror/sources',
+    'GET /tasks',
+    'GET /artifacts/admin/drift',
+  ],
   health: ['GET /health'],
   dropped: [
     'GET /dashboard/summary',

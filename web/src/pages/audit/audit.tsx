@@ -45,9 +45,7 @@ export default function Audit() {
     <Page
       title="Audit"
       about="Times are UTC. The entries are chained and signed."
-      actions={
-        <ExportLinks of="GET /artifacts/audit/export" query={filters} />
-      }
+      actions={<ExportLinks of="GET /artifacts/audit/export" query={filters} />}
     >
       <Filters>
         <TextFilter name="q" label="Text" value={filters.q} />

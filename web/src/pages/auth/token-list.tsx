@@ -16,59 +16,59 @@ export function TokenList({ of: tokens, own }: { of: readonly Token[]; own: bool
   const [revoking, setRevoking] = useState<Token | null>(null)
   return (
     <>
-            <Rows
-              of={tokens}
-              label="API tokens"
-              id={({ id }) => id}
-              columns={[
-                {
-                  head: 'Name',
-                  cell: ({ name, token_hint: hint }) => (
-                    <>
-                      {name}{' '}
-                      <Text span size="xs" c="dimmed" className="mono">
-                        …{hint}
-                      </Text>
-                    </>
-                  ),
-                },
-                { head: 'Role', cell: (token) => <RoleOf of={token} /> },
-                {
-                  head: 'Only',
-                  cell: ({ scopes }) =>
-                    scopes
-                      ? Object.entries(scopes)
-                          .map(([key, values]) => `${key}: ${values.join(', ')}`)
-                          .join('; ')
-                      : '',
-                },
-                {
-                  head: 'By',
-                  cell: ({ created_by: who, created_at: at }) => (
-                    <>
-                      {who} <When at={at} />
-                    </>
-                  ),
-                },
-                { head: 'Used', cell: ({ last_used: at }) => <When at={at} /> },
-                { head: 'Expires', cell: ({ expires_at: at }) => <When at={at} /> },
-                { head: 'State', cell: (token) => <State of={token} /> },
-                {
-                  head: '',
-                  cell: (token) =>
-                    token.active ? (
-                      <Button
-                        size="compact-xs"
-                        variant="default"
-                        onClick={() => setRevoking(token)}
-                        aria-label={`Revoke ${token.name}`}
-                      >
-                        Revoke
-                      </Button>
-                    ) : null,
-                },
-              ]}
-            />
+      <Rows
+        of={tokens}
+        label="API tokens"
+        id={({ id }) => id}
+        columns={[
+          {
+            head: 'Name',
+            cell: ({ name, token_hint: hint }) => (
+              <>
+                {name}{' '}
+                <Text span size="xs" c="dimmed" className="mono">
+                  …{hint}
+                </Text>
+              </>
+            ),
+          },
+          { head: 'Role', cell: (token) => <RoleOf of={token} /> },
+          {
+            head: 'Only',
+            cell: ({ scopes }) =>
+              scopes
+                ? Object.entries(scopes)
+                    .map(([key, values]) => `${key}: ${values.join(', ')}`)
+                    .join('; ')
+                : '',
+          },
+          {
+            head: 'By',
+            cell: ({ created_by: who, created_at: at }) => (
+              <>
+                {who} <When at={at} />
+              </>
+            ),
+          },
+          { head: 'Used', cell: ({ last_used: at }) => <When at={at} /> },
+          { head: 'Expires', cell: ({ expires_at: at }) => <When at={at} /> },
+          { head: 'State', cell: (token) => <State of={token} /> },
+          {
+            head: '',
+            cell: (token) =>
+              token.active ? (
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  onClick={() => setRevoking(token)}
+                  aria-label={`Revoke ${token.name}`}
+                >
+                  Revoke
+                </Button>
+              ) : null,
+          },
+        ]}
+      />
       {revoking && (
         <Confirm
           title={`Revoke ${revoking.name}`}

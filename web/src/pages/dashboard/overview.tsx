@@ -182,7 +182,11 @@ function FindingsOverTime({ days }: { days: readonly Day[] }) {
       series={[
         { name: 'critical and high', color: 'var(--gh-bad)', values: sums('critical', 'high') },
         { name: 'medium', color: 'var(--gh-care)', values: sums('medium') },
-        { name: 'lower and unknown', color: 'var(--mantine-color-gray-5)', values: sums('low', 'negligible', 'unknown') },
+        {
+          name: 'lower and unknown',
+          color: 'var(--mantine-color-gray-5)',
+          values: sums('low', 'negligible', 'unknown'),
+        },
       ]}
     />
   )

@@ -50,10 +50,10 @@ export default function Health() {
       {mayOperate && <Engines />}
       <PoolGrowth />
       {mayAudit && (
-      <Group gap="md">
-        <Link to="/drift">Drift</Link>
-        <Link to="/logs">Log</Link>
-      </Group>
+        <Group gap="md">
+          <Link to="/drift">Drift</Link>
+          <Link to="/logs">Log</Link>
+        </Group>
       )}
     </Page>
   )

@@ -21,9 +21,7 @@ const FIX_WORDS = { fixed: 'fixed', 'not-fixed': 'no fix yet', 'wont-fix': 'will
 export default function AdvisoryPage() {
   const { id } = route.useParams()
   const { page = 1, size = 50 } = route.useSearch()
-  const advisory = useQuery(
-    read('GET /security/advisories/{id}', { params: { id }, query: { page, per_page: size } }),
-  )
+  const advisory = useQuery(read('GET /security/advisories/{id}', { params: { id }, query: { page, per_page: size } }))
   return (
     <Page title={id} about="Which packages here have this advisory, and what was decided about it.">
       <Answer of={advisory}>
@@ -54,7 +52,11 @@ export default function AdvisoryPage() {
 const idOf = ({ advisory, name, version, arch, distribution }: Affected) =>
   [advisory, name, version, arch, distribution].join(' ')
 
-function Facts({ of: { id, severity, cvss, epss, in_kev: exploited, description, urls, aliases, stands_for } }: { of: Advisory }) {
+function Facts({
+  of: { id, severity, cvss, epss, in_kev: exploited, description, urls, aliases, stands_for },
+}: {
+  of: Advisory
+}) {
   const others = [...stands_for.filter((other) => other !== id), ...aliases.filter((other) => other !== id)]
   return (
     <div style={{ marginBottom: '1.5rem' }}>
@@ -85,7 +87,11 @@ function Facts({ of: { id, severity, cvss, epss, in_kev: exploited, description,
   )
 }
 
-function Summary({ of: { total, served_total: served, fixed_total: fixed, accepted_total: accepted } }: { of: Advisory }) {
+function Summary({
+  of: { total, served_total: served, fixed_total: fixed, accepted_total: accepted },
+}: {
+  of: Advisory
+}) {
   return (
     <Group gap="md" mb="sm" role="status">
       <Toned tone={served > 0 ? 'care' : 'good'}>
@@ -163,7 +169,10 @@ function Decisions({ of: decisions }: { of: NonNullable<Advisory['decisions']> }
             { head: 'Reason', cell: ({ justification }) => justification },
             { head: 'By', cell: ({ decided_by: who }) => who },
             { head: 'Decided', cell: ({ decided_at: at }) => <When at={at} /> },
-            { head: 'Expires', cell: ({ active, expires_at: at }) => (active ? <When at={at} none="no end" /> : 'ended') },
+            {
+              head: 'Expires',
+              cell: ({ active, expires_at: at }) => (active ? <When at={at} none="no end" /> : 'ended'),
+            },
           ]}
         />
       )}
