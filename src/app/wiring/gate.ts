@@ -27,7 +27,7 @@ export type Gate = Awaited<ReturnType<typeof createGate>>
 
 export async function createGate(foundation: Foundation, publishing: Publishing, overrides: Overrides) {
   const { db, clock, log, bus, audit, pool, staging, manifests, checkpoint, leader, production, onError } = foundation
-  const { publisher, pendingDeletions, offered, keys, registry, readers, bring, readOptions } = publishing
+  const { publisher, pendingDeletions, placed, keys, registry, readers, bring, readOptions } = publishing
   const settings = foundation.settings.current
   const distributions = publishing.active.map(({ distribution }) => distribution)
   const contents = createContents(readers, staging.newPath, readOptions)
@@ -46,7 +46,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   const { cveScanner, crossScanners, rematchScanner, canaries, advisoryData, enrichment } = engines
   const steps = [
     antivirusStep(engines.antivirus, production, contents),
-    cveScanStep(cveScanner, clock),
+    cveScanStep(cveScanner, engines.libraryScanner, clock),
     signatureStep({ signers: keys, sourceKeys: publishing.packageKeys, clock, newPath: staging.newPath }),
     dependenciesStep(db),
   ]
@@ -59,7 +59,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     ...rooms,
     pendingDeletions,
     engines: [...new Set(engineNames), COMPONENT_ENGINE],
-    offered,
+    offered: placed,
     onError,
   }
   const components = createComponents(db)
@@ -103,7 +103,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   const promoteSeveral = createPromoteSeveral({ ...copying, publishRecords })
   const deleteIds = createDeleteIds({
     ...{ ...rooms, pendingDeletions, onError },
-    offeredOf: ({ distribution }) => offered(distribution),
+    offeredOf: ({ distribution }) => placed(distribution),
   })
   const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries })
   /** whether the step `antivirus`, if it is switched on, could judge a file now */

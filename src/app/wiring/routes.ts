@@ -76,7 +76,7 @@ export function routesOf(
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
   const { env, db, clock, log, audit, paths, production } = foundation
-  const { keys, registry, publisher, offered } = publishing
+  const { keys, registry, publisher, placed: offered } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current
   const { tasks, totals } = longWork
@@ -199,7 +199,7 @@ export function routesOf(
     ...sbomRoutes({
       sbom: createSbom({
         db,
-        find: registry.find,
+        find: registry.place,
         distributions: registry.distributions,
         version: env.appVersion,
         embedded: embeddedOf(gate.components),
