@@ -27,6 +27,8 @@ import { installabilityRoutes } from '../../api/distributions/installability.ts'
 import { logRoutes } from '../../api/logs/logs.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
+import { createRepositories } from '../../registries/repositories.ts'
+import { registryRoutes } from '../../api/registries/registries.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
 import type { Route } from '../../api/http/route.ts'
 import { sbomRoutes } from '../../api/sbom/sbom.ts'
@@ -212,6 +214,10 @@ export function routesOf(
       directory: accounts.directory,
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
       signing: { keys, replace: publishing.signingKeyFiles.replace },
+    }),
+    ...registryRoutes({
+      repositories: createRepositories({ db, clock, audit }),
+      reachedAt: publishing.reachedAt.api,
     }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({
