@@ -3,8 +3,9 @@ import type { Selectable } from 'kysely'
 import type { AuditLog } from '../audit/log.ts'
 import type { AuditEvent, Origin } from '../domain/audit.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
-import { placeOfRepository, repositoryKey, type RepositoryKey, type RepositoryKind } from '../domain/repositories.ts'
+import { repositoryKey, type RepositoryKey, type RepositoryKind } from '../domain/repositories.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { addPlace } from '../packages/records/places.ts'
 import type { Db } from '../store/db.ts'
 import type { RepositoriesTable } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'
@@ -170,15 +171,6 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
       return row?.member ?? null
     },
   }
-}
-
-/** The row that its records refer to. It stays uninitialized: the publisher of distributions leaves it alone. */
-async function addPlace(tx: Db, { format, name }: RepositoryKey): Promise<void> {
-  const place = placeOfRepository({ format, name })
-  await tx
-    .insertInto('distributions')
-    .values({ codename: place.codename, format, definition: JSON.stringify(place) })
-    .execute()
 }
 
 async function setMembers(
