@@ -1,5 +1,5 @@
 // Repositories of libraries: made, changed and removed at run time.
-import type { Selectable } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { AuditLog } from '../audit/log.ts'
 import type { AuditEvent, Origin } from '../domain/audit.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
@@ -44,6 +44,8 @@ export interface Repositories {
   change(key: string, change: RepositoryChange, by: Actor): Promise<Repository>
   /** @throws Problem('not_found'), or 'not_empty' when it has packages or is a member of a group */
   remove(key: string, by: Actor): Promise<void>
+  /** how many records are in each hosted repository, by key */
+  counts(): Promise<Map<string, number>>
   /**
    * The repository that has a name, seen from another one: a group's first member that knows it, published or held, so that a
    * name that is held there never comes from a later member. Null when none has it.
@@ -150,6 +152,12 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
         await tx.deleteFrom('distributions').where('codename', '=', key).execute()
         await audit.record(event('REPOSITORY_DELETED', key, by), tx)
       })
+    },
+    async counts() {
+      const { rows } = await sql<{ key: string; records: number }>`select codename as key,
+          (published_count + pending_count + quarantined_count + rejected_count)::int as records
+        from distributions where codename like '%/%'`.execute(db)
+      return new Map(rows.map(({ key, records }) => [key, records]))
     },
     async ownerOf({ key, kind }, name) {
       if (kind === 'hosted') return key
