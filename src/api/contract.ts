@@ -37,6 +37,7 @@ import * as securityEvidence from './security/evidence.contract.ts'
 import * as securityExports from './security/exports.contract.ts'
 import * as securityListing from './security/listing.contract.ts'
 import * as securityPolicy from './security/policy.contract.ts'
+import * as registries from './registries/registries.contract.ts'
 import * as retention from './settings/retention.contract.ts'
 import * as settings from './settings/settings.contract.ts'
 import * as setup from './setup/setup.contract.ts'
@@ -85,6 +86,7 @@ const modules: readonly object[] = [
   securityExports,
   securityListing,
   securityPolicy,
+  registries,
   retention,
   settings,
   setup,

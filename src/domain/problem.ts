@@ -38,6 +38,7 @@ export const PROBLEM_CODES = [
   'mfa_required',
   'setup_token_invalid',
   'self_approval',
+  'policy_hold',
   // 404, 405
   'not_found',
   'unknown_api_version',
@@ -60,6 +61,9 @@ export const PROBLEM_CODES = [
   'account_conflict',
   'built_in_source',
   'name_reserved',
+  'not_empty',
+  'not_hosted',
+  'version_spent',
   'task_ended',
   'task_cancelled',
   // 412

@@ -51,7 +51,6 @@ export interface Ecosystem<Rec = unknown> {
   readonly mediaType: string
   readonly purl: PurlRules
   readonly versions: VersionScheme
-  readonly canary: Canary
 
   /** Decides by magic bytes, never by suffix; `head` is the first 4 KiB of the file, or all of it. */
   recognizes(head: Uint8Array): boolean

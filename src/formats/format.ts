@@ -2,6 +2,7 @@
 import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
 import type { CatalogReader } from './catalog.ts'
+import type { Canary } from './ecosystem.ts'
 import type { IntakeFormat, Placed, Signers } from './intake-format.ts'
 import type { Serving } from './serving.ts'
 
@@ -110,6 +111,7 @@ export interface PackageFormat<Rec = unknown> extends IntakeFormat<Rec> {
   /** programs that install from such a repository; the first one unless a distribution names another */
   readonly packageManagers: readonly string[]
   readonly streams: readonly StreamSpec[]
+  readonly canary: Canary
   readonly serving: Serving
 
   layout(distribution: Distribution): TreeLayout

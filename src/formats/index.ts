@@ -3,11 +3,35 @@ import type { FormatId } from '../domain/package.ts'
 import { apkFormat } from './apk/index.ts'
 import { debFormat } from './deb/index.ts'
 import type { Offered, PackageFormat } from './format.ts'
+import type { IntakeFormat, Placed } from './intake-format.ts'
+import type { RegistryFormat } from './registry-format.ts'
+import { placeOfRepository, readRepositoryKey } from '../domain/repositories.ts'
 import { rpmFormat } from './rpm/index.ts'
 
 export const formats: readonly PackageFormat[] = [debFormat, rpmFormat, apkFormat]
 
 export const FORMATS: readonly FormatId[] = formats.map(({ id }) => id)
+
+/** The formats of libraries. */
+export const registryFormats: readonly RegistryFormat[] = []
+
+/** The ids of all formats. */
+export const ECOSYSTEMS: readonly FormatId[] = [...FORMATS, ...registryFormats.map(({ id }) => id)]
+
+/** The format of packages or libraries. @throws Error for an id of no format, which is a bug */
+export function intakeFormatOf(id: string): IntakeFormat {
+  return registryFormats.find((format) => format.id === id) ?? formatOf(id)
+}
+
+/** The repository with this key, whether it exists or not; null for a codename, and for a key that none can have. */
+export function findRepository(
+  place: string,
+  among: readonly RegistryFormat[] = registryFormats,
+): Placed<RegistryFormat> | null {
+  const key = readRepositoryKey(place)
+  const format = among.find(({ id }) => id === key?.format)
+  return key && format ? { format, distribution: placeOfRepository(key) } : null
+}
 
 /** @throws Error for an id of no format, which is a bug */
 export function formatOf(id: string): PackageFormat {

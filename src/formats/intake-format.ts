@@ -46,6 +46,8 @@ export interface Archs {
 export type Matching = Archs & Pick<Ecosystem, 'versions'>
 
 export interface IntakeFormat<Rec = unknown> extends Ecosystem<Rec>, Archs {
+  /** libraries are in repositories, not in distributions: no architecture, signature or requirement of theirs is checked */
+  readonly isLibrary?: boolean
   /** the word of REPO_FORMAT that enables the format; sources and catalogs use it as their type */
   readonly repoFormat: string
 

@@ -81,6 +81,8 @@ export function signatureStep(deps: SignatureDeps): Step {
     label: 'Signature',
     async run(candidate, settings): Promise<StepResult> {
       const { format } = candidate
+      if (format.isLibrary)
+        return { seen: { result: 'skipped', message: 'clients compare the digest in the listing; nothing is signed' } }
       if (!format.verifySignature)
         return { seen: { result: 'signed', message: 'the signed index lists the digest of this file' } }
       const { outcome, keyId, vendor } = await verify(candidate.path, format, format.verifySignature)

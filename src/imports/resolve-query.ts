@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import { archsOf } from '../formats/architectures.ts'
-import type { Offered } from '../formats/format.ts'
+import type { Placed } from '../formats/intake-format.ts'
 import type { Db } from '../store/db.ts'
 import type { CatalogRow, SourceRow } from '../store/tables.ts'
 import type { PublishedOffer, ResolveIo } from './resolve.ts'
@@ -14,7 +14,7 @@ import { append } from '../kernel/append.ts'
  */
 export async function sourcesFor(
   db: Db,
-  { format, distribution }: Offered,
+  { format, distribution }: Placed,
   ids: readonly number[],
 ): Promise<SourceRow[]> {
   return db
@@ -38,7 +38,7 @@ export async function sourcesFor(
  */
 export function resolveIo(
   db: Db,
-  { format, distribution }: Offered,
+  { format, distribution }: Placed,
   sources: readonly SourceRow[],
   mirrored: number | null = null,
 ): ResolveIo<CatalogRow> {
@@ -77,7 +77,7 @@ export function resolveIo(
  */
 export async function rootEntry(
   db: Db,
-  { format, distribution }: Offered,
+  { format, distribution }: Placed,
   { name, version, arch }: { name: string; version?: string | undefined; arch?: string | undefined },
   sourceId: number | undefined,
 ): Promise<CatalogRow> {

@@ -65,7 +65,7 @@ beforeEach(async () => {
     converge: (codename: string) => converge(codename),
   } as unknown as Publisher
   const registry: FormatRegistry = {
-    ...{ recognize, find: findDistribution, distributions: [] },
+    ...{ recognize, find: findDistribution, place: findDistribution, distributions: [] },
     isActive: (codename) => codename !== 'noble',
   }
   intake = createIntake({

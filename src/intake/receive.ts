@@ -6,7 +6,7 @@ import { createDigests } from '../kernel/digests.ts'
 import { createFile, fsyncPath, removeFile } from '../kernel/files.ts'
 import { renameName } from '../kernel/names.ts'
 import type { Arrival, Source } from '../packages/arrival.ts'
-import { openDistribution, type FormatRegistry } from '../packages/identify.ts'
+import { openPlace, type FormatRegistry } from '../packages/identify.ts'
 
 export interface Reception {
   /** the distribution that the source has named; null before it did */
@@ -27,7 +27,7 @@ export function createReception(registry: FormatRegistry, path: string, maxBytes
         mostBytes: maxBytes,
         target(name) {
           codename = name
-          offered = openDistribution(registry, name)
+          offered = openPlace(registry, name)
         },
         async store(bytes) {
           staged = await stage(bytes, path, maxBytes)

@@ -14,7 +14,7 @@ const NEUTRAL_WORDS = ['all', 'any', 'noarch']
 /** @throws Problem('arch_mismatch'), or 'invalid_package' for a package that the distribution's package manager cannot install */
 export function requireFitting(facts: PackageFacts, { format, distribution }: Placed): void {
   const taken = archsOf(format, distribution)
-  if (!taken.includes(facts.arch)) {
+  if (!format.isLibrary && !taken.includes(facts.arch)) {
     const advice = NEUTRAL_WORDS.includes(facts.arch) ? `; write ${format.neutralArchs.join(' or ')}` : ''
     throw new Problem(
       'arch_mismatch',

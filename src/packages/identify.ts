@@ -19,6 +19,8 @@ const LOOKED_UP = 50
 export interface FormatRegistry {
   recognize(head: Uint8Array): IntakeFormat | null
   find(codename: string): Offered | null
+  /** the distribution, or the repository with this key, whether there is one or not */
+  place(key: string): Placed | null
   /** all known distributions, active or not */
   readonly distributions: readonly Distribution[]
   isActive(codename: string): boolean
@@ -26,12 +28,20 @@ export interface FormatRegistry {
 
 /** @throws Problem('unknown_distribution' or 'distribution_inactive') */
 export function openDistribution(registry: FormatRegistry, codename: string): Offered {
-  const found = registry.find(codename)
-  if (!found) throw unknownDistribution(codename, registry.distributions, 'unknown_distribution')
-  if (!registry.isActive(codename))
+  return open(registry, codename, registry.find(codename))
+}
+
+/** The same for a repository too, which may not exist. @throws as `openDistribution` */
+export function openPlace(registry: FormatRegistry, key: string): Placed {
+  return open(registry, key, registry.place(key))
+}
+
+function open<Found>(registry: FormatRegistry, key: string, found: Found | null): Found {
+  if (!found) throw unknownDistribution(key, registry.distributions, 'unknown_distribution')
+  if (!registry.isActive(key))
     throw new Problem(
       'distribution_inactive',
-      `${codename} takes no packages: its format is switched off, or it is no longer declared`,
+      `${key} takes no packages: its format is switched off, or it is no longer declared`,
     )
   return found
 }
@@ -44,7 +54,8 @@ export async function identify(
 ): Promise<Candidate> {
   const { codename } = distribution
   if (staged.sizeBytes === 0) throw new Problem('invalid_package', 'the file is empty')
-  const format = registry.recognize(await readPiece(staged.path, 0, HEAD_BYTES))
+  // A library is in an ordinary archive, so the place says what it should be, and `read` whether it is.
+  const format = wanted.isLibrary ? wanted : registry.recognize(await readPiece(staged.path, 0, HEAD_BYTES))
   if (!format) throw new Problem('invalid_package', 'the file is not a package of any known format')
   if (format.id !== wanted.id)
     throw new Problem(

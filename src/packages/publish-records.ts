@@ -33,7 +33,7 @@ export function createPublishRecords(deps: {
   async function deleteUnpublished(rows: readonly PackageRow[], cause: unknown): Promise<never> {
     const ids = rows.map((row) => row.id)
     await deleteRecords(deps.db, deps.audit, ids, {
-      offeredOf: (record) => deps.registry.find(record.distribution) as Placed,
+      offeredOf: (record) => deps.registry.place(record.distribution) as Placed,
       manifestKey: manifests.key,
       auditOf: (row) => ({
         ...namesOf(row),

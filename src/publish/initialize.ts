@@ -1,6 +1,7 @@
 // Makes the rows of distributions agree with the declarations of the deployment, and reports their initialization.
 import { sql } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
+import { isRepository } from '../domain/repositories.ts'
 import { archsOf } from '../formats/architectures.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -85,7 +86,8 @@ async function faultOf(db: Db, known: Distribution, { format, distribution }: Of
  * distributions.
  */
 export async function formerDistributions(db: Db, declared: readonly Distribution[]): Promise<Distribution[]> {
-  const rows = await db.selectFrom('distributions').select(['codename', 'definition']).orderBy('codename').execute()
+  const all = await db.selectFrom('distributions').select(['codename', 'definition']).orderBy('codename').execute()
+  const rows = all.filter(({ codename }) => !isRepository(codename))
   const names = new Set(declared.flatMap(({ codename, aliases = [] }) => [codename, ...aliases]))
   const codenames = new Set(declared.map(({ codename }) => codename))
   return rows.flatMap(({ codename, definition }) => {

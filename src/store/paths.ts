@@ -19,6 +19,8 @@ export interface Paths {
   /** public keys that clients fetch */
   keys: string
   generations: string
+  /** what clients read about the names of repositories */
+  listings: string
 }
 
 export function createPaths(root: string): Paths {
@@ -36,6 +38,7 @@ export function createPaths(root: string): Paths {
     poolNote: join(root, 'pool-store.json'),
     keys: join(root, 'keys'),
     generations: join(root, '.generations'),
+    listings: join(root, '.listings'),
   }
 }
 
@@ -47,8 +50,8 @@ export function createPaths(root: string): Paths {
 export async function ensurePaths(paths: Paths, trees: readonly string[]): Promise<void> {
   const served = [paths.root, paths.keys, paths.generations, ...trees.map((tree) => join(paths.root, tree))]
   for (const path of served) await ensureDirectory(path)
-  const { pool, manifests, incoming, quarantine, audit, logs, gnupg, security } = paths
+  const { pool, manifests, incoming, quarantine, audit, logs, gnupg, security, listings } = paths
   const staging = dirname(incoming)
-  for (const path of [pool, manifests, staging, incoming, quarantine, audit, logs, gnupg, security])
+  for (const path of [pool, manifests, staging, incoming, quarantine, audit, logs, gnupg, security, listings])
     await ensurePrivateDirectory(path)
 }

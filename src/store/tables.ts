@@ -90,6 +90,14 @@ import type {
   PublicationsTable,
   SupersededGenerationsTable,
 } from './tables/publications.ts'
+import type {
+  ListingsTable,
+  RepositoriesTable,
+  RepositoryMembersTable,
+  SpentVersionsTable,
+  TagsTable,
+  VersionNotesTable,
+} from './tables/repositories.ts'
 import type { InstancesTable, JobTicksTable, LeasesTable, TaskLinesTable, TasksTable } from './tables/tasks.ts'
 
 export type * from './tables/accounts.ts'
@@ -101,6 +109,7 @@ export type * from './tables/imports.ts'
 export type * from './tables/operations.ts'
 export type * from './tables/packages.ts'
 export type * from './tables/publications.ts'
+export type * from './tables/repositories.ts'
 export type * from './tables/tasks.ts'
 
 export interface Tables {
@@ -189,4 +198,10 @@ export interface Tables {
   download_file_days: DownloadFileDaysTable
   download_totals: DownloadTotalsTable
   recent_downloads: RecentDownloadsTable
+  repositories: RepositoriesTable
+  repository_members: RepositoryMembersTable
+  listings: ListingsTable
+  tags: TagsTable
+  version_notes: VersionNotesTable
+  spent_versions: SpentVersionsTable
 }

@@ -15,7 +15,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['upstream', 'store'],
   ['gate', 'publish', 'serve', 'audit', 'tasks'],
   ['packages', 'accounts'],
-  ['intake', 'review'],
+  ['intake', 'review', 'registries'],
   ['imports', 'operations'],
   ['api'],
   ['console'],

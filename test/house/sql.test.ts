@@ -14,6 +14,7 @@ const OWNERS = [
   'operations',
   'packages',
   'publish',
+  'registries',
   'review',
   'store',
   'tasks',

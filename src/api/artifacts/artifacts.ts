@@ -2,7 +2,7 @@
 import type { Finding } from '../../domain/finding.ts'
 import { mayAccess } from '../../domain/roles.ts'
 import type { Downloads } from '../../operations/downloads/downloads.ts'
-import type { Offered, PackageFormat } from '../../formats/format.ts'
+import type { IntakeFormat, Placed } from '../../formats/intake-format.ts'
 import { withFixesAvailable } from '../../imports/fix-available.ts'
 import type { FormatRegistry } from '../../packages/identify.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -67,8 +67,8 @@ function shortRecord<R extends { dependencies: readonly unknown[]; cve_results: 
 
 export function artifactRoutes(deps: ArtifactDeps): Route[] {
   const { db } = deps
-  const formatOf = (row: Pick<PackageRow, 'distribution'>): PackageFormat =>
-    (deps.registry.find(row.distribution) as { format: PackageFormat }).format
+  const formatOf = (row: Pick<PackageRow, 'distribution'>): IntakeFormat =>
+    (deps.registry.place(row.distribution) as Placed).format
 
   return [
     handle(getArtifacts, async ({ query }) => {
@@ -149,7 +149,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
       const [latest] = byFormat(rows, formatOf)
       const [row] = latest ? await recordsOf(db, [latest.id]) : []
       if (!row) throw unknownPackage({ ...params, ...query })
-      return resolveDependencies(db, row, deps.registry.find(row.distribution) as Offered)
+      return resolveDependencies(db, row, deps.registry.place(row.distribution) as Placed)
     }),
     handle(deleteArtifactsName, async ({ params, query: { dry_run, ...query }, caller, origin }) => {
       const { packages, ...preview } = await deps.previews.removal({ name: params.name, ...query })

@@ -2,7 +2,7 @@
 import type { PackageFacts, Requirement } from '../../domain/package.ts'
 import { reachOf } from '../../formats/architectures.ts'
 import { shownRequirement, unsatisfied, type Offer } from '../../formats/dependencies.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { missingIn } from '../../gate/dependencies.ts'
 import { metBy } from '../../gate/met-by.ts'
 import { resolveIo, sourcesFor } from '../../imports/resolve-query.ts'
@@ -17,7 +17,7 @@ const MOST_LISTED = 1000
 /** Names that are looked up in catalogs with one statement. */
 const NAMES_TOGETHER = 100
 
-export async function resolveDependencies(db: Db, row: PackageRow, offered: Offered) {
+export async function resolveDependencies(db: Db, row: PackageRow, offered: Placed) {
   const blob = await blobOf(db, row.sha256)
   const facts = unpackFacts(blob)
   const strong = facts.requirements.filter((requirement) => requirement.strong)
@@ -48,7 +48,7 @@ export async function resolveDependencies(db: Db, row: PackageRow, offered: Offe
 }
 
 /** The strong requirements that no catalog of the distribution satisfies; null when no source of it was synced. */
-async function missingInCatalogs(db: Db, facts: PackageFacts, offered: Offered): Promise<Set<Requirement> | null> {
+async function missingInCatalogs(db: Db, facts: PackageFacts, offered: Placed): Promise<Set<Requirement> | null> {
   const sources = await sourcesFor(db, offered, [])
   if (sources.length === 0) return null
   const strong = facts.requirements.filter((requirement) => requirement.strong)

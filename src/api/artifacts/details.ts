@@ -1,6 +1,6 @@
 // One version of a package: its files, and the packages that need it.
 import { filesPage } from '../../domain/packed-facts.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { dependantsOf } from '../../gate/dependants.ts'
 import { unknownPackage } from '../../packages/delete-packages.ts'
 import type { Db } from '../../store/db.ts'
@@ -13,7 +13,7 @@ import { findRepresentative } from '../security/views.ts'
 
 export interface ArtifactDetailDeps {
   db: Db
-  offered(codename: string): Offered
+  offered(codename: string): Placed
 }
 
 type Addressed = Parameters<typeof selectorOf>[0]

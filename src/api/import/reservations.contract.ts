@@ -1,6 +1,6 @@
 // Declarations of /import/reservations: package names that only uploads or one import source may bring.
 import Type from 'typebox'
-import { FORMATS } from '../../formats/index.ts'
+import { ECOSYSTEMS } from '../../formats/index.ts'
 import { declare } from '../http/route.ts'
 import { listOf, Nullable, TimeSchema } from '../http/schemas.ts'
 
@@ -58,7 +58,7 @@ export const postImportReservations = declare({
         maxLength: 200,
         description: '`*` is any text, `?` one character',
       }),
-      format: Type.Optional(Nullable(Type.Enum([...FORMATS], { description: 'left out: all formats' }))),
+      format: Type.Optional(Nullable(Type.Enum([...ECOSYSTEMS], { description: 'left out: all formats' }))),
       source_id: Type.Optional(
         Nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'left out: for uploads' })),
       ),

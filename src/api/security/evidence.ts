@@ -2,7 +2,7 @@
 import { countSeverities, type Finding } from '../../domain/finding.ts'
 import { Problem } from '../../domain/problem.ts'
 import { openFindings } from '../../domain/review-due.ts'
-import type { PackageFormat, Offered } from '../../formats/format.ts'
+import type { IntakeFormat, Placed } from '../../formats/intake-format.ts'
 import { dependantsOf } from '../../gate/dependants.ts'
 import { withFixesAvailable } from '../../imports/fix-available.ts'
 import { isoTime, isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
@@ -29,7 +29,7 @@ const MOST_DEPENDANTS = 20
 export interface EvidenceDeps {
   db: Db
   clock: Clock
-  offered(codename: string): Offered
+  offered(codename: string): Placed
 }
 
 type Head = Awaited<ReturnType<typeof headRows>>[number]
@@ -150,7 +150,7 @@ function fixedHere(
   { package_type: type, fix_versions: fixes }: Finding,
   row: PackageRow,
   published: readonly Head[],
-  { id, versions: { compare } }: PackageFormat,
+  { id, versions: { compare } }: IntakeFormat,
 ): string | null {
   if (type !== id || fixes.length === 0) return null
   const newest = previousOf(

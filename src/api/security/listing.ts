@@ -6,7 +6,7 @@ import { HELD_REASONS, PACKAGE_STATUSES } from '../../domain/status.ts'
 import type { Downloads } from '../../operations/downloads/downloads.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { countedRecords, recordsOf } from '../../store/records/artifact-query.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { withFixesAvailable } from '../../imports/fix-available.ts'
 import type { Db } from '../../store/db.ts'
 import {
@@ -41,7 +41,7 @@ import { handle } from '../http/route.ts'
 export interface ListingDeps {
   db: Db
   clock: Clock
-  offered(codename: string): Offered
+  offered(codename: string): Placed
   downloads: Pick<Downloads, 'radiusOf'>
 }
 

@@ -1,6 +1,6 @@
 // All routes of /security except the policy.
 import type { Settings } from '../../domain/settings.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Review } from '../../review/review.ts'
 import type { Db } from '../../store/db.ts'
@@ -19,7 +19,7 @@ export interface SecurityDeps extends EngineDeps, ListingDeps {
   clock: Clock
   review: Review
   settings(): Settings
-  offered(codename: string): Offered
+  offered(codename: string): Placed
 }
 
 export function securityRoutes(deps: SecurityDeps): Route[] {

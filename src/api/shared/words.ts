@@ -2,9 +2,9 @@
 import Type from 'typebox'
 import { ACTIONS, FIX_STATES, SEVERITIES } from '../../domain/finding.ts'
 import { DECISION_ACTIONS, HELD_REASONS, PACKAGE_STATUSES } from '../../domain/status.ts'
-import { FORMATS } from '../../formats/index.ts'
+import { ECOSYSTEMS } from '../../formats/index.ts'
 
-export const FormatSchema = Type.Enum([...FORMATS], { title: 'Format' })
+export const FormatSchema = Type.Enum([...ECOSYSTEMS], { title: 'Format' })
 export const PackageStatusSchema = Type.Enum([...PACKAGE_STATUSES], { title: 'PackageStatus' })
 /** null where the scan was not reached */
 export const CveStatusSchema = Type.Enum(['approved', 'pending_review', 'blocked'], { title: 'CveStatus' })

@@ -26,7 +26,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
     authenticate,
     requireFeature: license.requireFeature,
     leads: leader.leads,
-    formatOf: (codename) => rooms.publishing.registry.find(codename)?.format.id ?? null,
+    formatOf: (codename) => rooms.publishing.registry.place(codename)?.format.id ?? null,
     accepting,
     changesSeen: () => replicas.cache?.settled(),
     observe: insight.metrics.observeRequest,

@@ -49,6 +49,8 @@ export interface Engines {
   freshclam: Freshclam | null
   /** judges arrivals */
   cveScanner: CveScanner
+  /** for the packages of repositories */
+  libraryScanner: CveScanner
   /** scan published packages */
   crossScanners: readonly CveScanner[]
   /** finds the packages that a change of its advisories affects */
@@ -152,6 +154,7 @@ export async function createEngines(deps: {
     antivirusStatus: () => (antivirus ?? noAntivirus()).status(),
     freshclam: clamav ? createFreshclam({ program: env.freshclamBin, clock }) : null,
     cveScanner: guarded(scanners[0]!),
+    libraryScanner: withScores(overrides.cveScanner ?? osv),
     crossScanners: (overrides.crossScanners ?? scanners.slice(1)).map(guarded),
     rematchScanner: guarded(overrides.cveScanner ?? osv),
     componentMatcher: createComponentMatcher({ matcher: osv, state: advisories.state, enrich }),

@@ -8,6 +8,7 @@ import { createDeleteIds } from '../../packages/delete-packages.ts'
 import { createIntake } from '../../intake/intake.ts'
 import { createPromoteSeveral } from '../../packages/copies/promote-several.ts'
 import { createPromote } from '../../packages/copies/promote.ts'
+import { hostedPlaces } from '../../packages/records/places.ts'
 import { createPublishRecords } from '../../packages/publish-records.ts'
 import { signatureStep } from '../../gate/signature.ts'
 import { createComponentScan } from '../../review/components.ts'
@@ -27,7 +28,7 @@ export type Gate = Awaited<ReturnType<typeof createGate>>
 
 export async function createGate(foundation: Foundation, publishing: Publishing, overrides: Overrides) {
   const { db, clock, log, bus, audit, pool, staging, manifests, checkpoint, leader, production, onError } = foundation
-  const { publisher, pendingDeletions, offered, keys, registry, readers, bring, readOptions } = publishing
+  const { publisher, pendingDeletions, placed, keys, registry, readers, bring, readOptions } = publishing
   const settings = foundation.settings.current
   const distributions = publishing.active.map(({ distribution }) => distribution)
   const contents = createContents(readers, staging.newPath, readOptions)
@@ -46,7 +47,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   const { cveScanner, crossScanners, rematchScanner, canaries, advisoryData, enrichment } = engines
   const steps = [
     antivirusStep(engines.antivirus, production, contents),
-    cveScanStep(cveScanner, clock),
+    cveScanStep(cveScanner, engines.libraryScanner, clock),
     signatureStep({ signers: keys, sourceKeys: publishing.packageKeys, clock, newPath: staging.newPath }),
     dependenciesStep(db),
   ]
@@ -59,7 +60,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     ...rooms,
     pendingDeletions,
     engines: [...new Set(engineNames), COMPONENT_ENGINE],
-    offered,
+    offered: placed,
     onError,
   }
   const components = createComponents(db)
@@ -83,7 +84,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   const rematch = createRematch({
     ...reviewDeps,
     scanner: rematchScanner,
-    distributions,
+    places: async () => [...distributions, ...(await hostedPlaces(db))],
     covers: engines.covers,
     components: componentScan,
     news: rematchNews(db, engines.advisories),
@@ -103,7 +104,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   const promoteSeveral = createPromoteSeveral({ ...copying, publishRecords })
   const deleteIds = createDeleteIds({
     ...{ ...rooms, pendingDeletions, onError },
-    offeredOf: ({ distribution }) => offered(distribution),
+    offeredOf: ({ distribution }) => placed(distribution),
   })
   const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries })
   /** whether the step `antivirus`, if it is switched on, could judge a file now */

@@ -39,6 +39,8 @@ export interface ReachedAt {
   ports: Record<ListenerId, number>
   /** for a client that reached the API or the console like this */
   of(request: Pick<IncomingMessage, 'headers' | 'socket'>): Record<ListenerId, string>
+  /** the address of the API for that client */
+  api(request: Pick<IncomingMessage, 'headers' | 'socket'>): string
 }
 
 /** @param deps.configured as `publicUrls` */
@@ -52,6 +54,7 @@ export function createReachedAt(deps: { configured(): PublicUrls; trustedProxies
       const at = (port: number) => `http://${hostname}${port === 80 ? '' : `:${port}`}`
       return { apt: apt ?? at(reached.ports.apt), rpm: rpm ?? at(reached.ports.rpm) }
     },
+    api: ({ headers, socket }) => addressOf(headers, peerOf(socket), null, trusts),
   }
   return reached
 }

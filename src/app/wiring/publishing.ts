@@ -4,7 +4,9 @@ import { REPO_FORMAT_WORDS } from '../../config/repo-format.ts'
 import type { Distribution } from '../../domain/package.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Offered } from '../../formats/format.ts'
-import { formatOf, formats, recognize, switchedOn } from '../../formats/index.ts'
+import { findRepository, formatOf, formats, recognize, registryFormats, switchedOn } from '../../formats/index.ts'
+import type { Placed } from '../../formats/intake-format.ts'
+import { isRepository } from '../../domain/repositories.ts'
 import { createBring } from '../../formats/reading/bring.ts'
 import { isolate } from '../../formats/reading/isolate.ts'
 import type { FormatRegistry } from '../../packages/identify.ts'
@@ -12,6 +14,8 @@ import { ensureContent } from '../../kernel/files.ts'
 import { ensureDistributions, formerDistributions } from '../../publish/initialize.ts'
 import { createSigningKeyFiles } from '../../publish/own-key.ts'
 import { createPackageKeys } from '../../publish/package-keys.ts'
+import { createListingPublisher } from '../../publish/listing/listing-publisher.ts'
+import { withListings } from '../../publish/listing/with-listings.ts'
 import { createPublisher } from '../../publish/publisher.ts'
 import { createReaderPool } from '../../formats/readers/pool.ts'
 import { createClientSetups } from '../../serve/client-setups.ts'
@@ -62,13 +66,9 @@ export async function createPublishing(foundation: Foundation) {
 
   const readOptions = () => ({ maxUnpackedBytes: unpackedLimit(foundation.settings.current()) })
   const bring = createBring(readable, newPath)
-  const isolated = formats.map((format) =>
-    isolate(format, {
-      pool: readers,
-      bring,
-      options: readOptions,
-    }),
-  )
+  const isolation = { pool: readers, bring, options: readOptions }
+  const isolated = formats.map((format) => isolate(format, isolation))
+  const libraries = registryFormats.map((format) => isolate(format, isolation))
   const offer = (distribution: Distribution): Offered => ({
     format: isolated.find(({ id }) => id === distribution.format) ?? formatOf(distribution.format),
     distribution,
@@ -81,22 +81,27 @@ export async function createPublishing(foundation: Foundation) {
   const all = [...declared, ...former].map(offer)
   const byCodename = new Map(all.map((one) => [one.distribution.codename, one]))
   const activeCodenames = new Set(active.map(({ distribution }) => distribution.codename))
-  const isActive = (codename: string) => activeCodenames.has(codename)
+  const isActive = (place: string) => activeCodenames.has(place) || isRepository(place)
   const find = (codename: string) => byCodename.get(codename) ?? null
-  const offered = (codename: string): Offered => {
-    const found = find(codename)
-    if (!found) throw new Error(`no distribution ${codename}`)
-    return found
-  }
+  const offered = (codename: string): Offered => existing(find(codename), codename)
+  const place = (key: string): Placed | null => find(key) ?? findRepository(key, libraries)
+  const placed = (key: string): Placed => existing(place(key), key)
   const registry: FormatRegistry = {
     recognize: (head) => recognize(head, isolated),
     find,
+    place,
     isActive,
     distributions: all.map(({ distribution }) => distribution),
   }
   const known = (codename: string) => find(codename) !== null
   const signers = keys
-  const publisher = createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError })
+  const publisher = withListings(
+    createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError }),
+    createListingPublisher({
+      ...{ db, clock, paths, checkpoint, onError },
+      findRepository: (key) => findRepository(key, libraries),
+    }),
+  )
   const signingKeyFiles = createSigningKeyFiles({ keys, clock, paths, packageKeys, publisher })
   await signingKeyFiles.prepare()
   const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
@@ -128,11 +133,19 @@ export async function createPublishing(foundation: Foundation) {
     activeFormats,
     isActive,
     offered,
+    placed,
+    libraries,
     registry,
     publisher,
     pendingDeletions,
     history,
   }
+}
+
+/** @throws Error for a place that is nowhere declared, which is a bug */
+function existing<Found>(found: Found | null, place: string): Found {
+  if (!found) throw new Error(`no place ${place}`)
+  return found
 }
 
 const MIB = 1024 * 1024

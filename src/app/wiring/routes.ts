@@ -27,6 +27,8 @@ import { installabilityRoutes } from '../../api/distributions/installability.ts'
 import { logRoutes } from '../../api/logs/logs.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
+import { createRepositories } from '../../registries/repositories.ts'
+import { registryRoutes } from '../../api/registries/registries.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
 import type { Route } from '../../api/http/route.ts'
 import { sbomRoutes } from '../../api/sbom/sbom.ts'
@@ -77,15 +79,20 @@ export function routesOf(
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
   const { env, db, clock, log, audit, paths, production } = foundation
-  const { keys, registry, publisher, offered } = publishing
+  const { keys, registry, publisher, placed: offered } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current
   const { tasks, totals } = longWork
 
   const previews = createPreviews({ db, registry })
+  const repositories = createRepositories({ db, clock, audit })
 
   const routes: Route[] = [
-    ...authRoutes({ ...accounts, distributions: registry.distributions }),
+    ...authRoutes({
+      ...accounts,
+      distributions: registry.distributions,
+      isRepository: async (key) => (await repositories.find(key)) !== null,
+    }),
     ...setupRoutes(accounts),
     ...packageRoutes({ db }),
     ...auditRoutes({ db, audit }),
@@ -201,7 +208,7 @@ export function routesOf(
     ...sbomRoutes({
       sbom: createSbom({
         db,
-        find: registry.find,
+        find: registry.place,
         distributions: registry.distributions,
         version: env.appVersion,
         embedded: embeddedOf(gate.components),
@@ -215,6 +222,10 @@ export function routesOf(
       testOidc: accounts.testOidc,
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
       signing: { keys, replace: publishing.signingKeyFiles.replace },
+    }),
+    ...registryRoutes({
+      repositories,
+      reachedAt: publishing.reachedAt.api,
     }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({

@@ -3,7 +3,7 @@ import type { PackageFacts } from '../../domain/package.ts'
 import { notePacked } from '../../domain/packed-facts.ts'
 import { nextTurn } from '../../kernel/next-turn.ts'
 import type { ReadOptions } from '../ecosystem.ts'
-import type { PackageFormat } from '../format.ts'
+import type { IntakeFormat } from '../intake-format.ts'
 import { isNothing, runJob } from '../readers/job.ts'
 import { once, type ReaderPool } from '../readers/pool.ts'
 import type { Message } from '../readers/messages.ts'
@@ -25,7 +25,7 @@ export interface Isolation {
 }
 
 /** The format with `read`, `members`, `verifySignature` and the entries of large packages in readers. */
-export function isolate(format: PackageFormat, { pool, bring, options }: Isolation): PackageFormat {
+export function isolate<Format extends IntakeFormat>(format: Format, { pool, bring, options }: Isolation): Format {
   const { id } = format
   const { readAlone, readTogether } = createReader(pool, id)
   const ask = <T extends Message>(request: Request, isAnswer: (reply: Message) => reply is T): Promise<T> =>
@@ -40,7 +40,7 @@ export function isolate(format: PackageFormat, { pool, bring, options }: Isolati
     }
   }
 
-  const isolated: PackageFormat = {
+  const isolated: Format = {
     ...format,
     read: (path, own) =>
       within(path, async (at) => factsOf(await (own ? readAlone(at, own) : readTogether(at, options())))),

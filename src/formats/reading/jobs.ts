@@ -2,7 +2,7 @@
 import { packFacts, unpackFacts } from '../../domain/packed-facts.ts'
 import { answerOne, type Handlers, type Job } from '../readers/serve.ts'
 import { handlerOf } from '../readers/session.ts'
-import { formatOf } from '../index.ts'
+import { intakeFormatOf } from '../index.ts'
 import { members } from './members.ts'
 import type { EntryReply, FactsReply, RequestOf, VerdictReply } from './messages.ts'
 
@@ -13,11 +13,11 @@ export const packageJobs: Handlers = {
   },
   async entry({ format, pkg, distribution }: RequestOf<'entry'>, job) {
     const { facts, files, ...file } = pkg
-    const entry = formatOf(format).entry({ ...file, facts: unpackFacts({ facts, files }) }, distribution)
+    const entry = intakeFormatOf(format).entry({ ...file, facts: unpackFacts({ facts, files }) }, distribution)
     await job.send({ kind: 'entry', entry } satisfies EntryReply)
   },
   async verify({ format, path, keys }: RequestOf<'verify'>, job) {
-    const { verifySignature } = formatOf(format)
+    const { verifySignature } = intakeFormatOf(format)
     if (!verifySignature) throw new Error(`${format} packages have no signatures`)
     await job.send({ kind: 'verdict', verdict: await verifySignature(path, keys) } satisfies VerdictReply)
   },
@@ -25,7 +25,7 @@ export const packageJobs: Handlers = {
 }
 
 async function read({ format, path, options }: RequestOf<'read'>, job: Job): Promise<void> {
-  const facts = await formatOf(format).read(path, options)
+  const facts = await intakeFormatOf(format).read(path, options)
   const packed = packFacts(facts)
   const utf8 = new TextEncoder()
   await job.send({

@@ -1,6 +1,6 @@
 // Unpacks a package, and the archives inside its members, in a reader.
 import type { ReadOptions } from '../../formats/ecosystem.ts'
-import { formatOf } from '../../formats/index.ts'
+import { intakeFormatOf } from '../../formats/index.ts'
 import { createMemberBatches } from '../../formats/reading/member-batches.ts'
 import { asSpoolFile } from '../../formats/reading/spool-file.ts'
 import type { JobSession } from '../../formats/readers/session.ts'
@@ -19,7 +19,7 @@ export async function contents(
   session: JobSession,
 ): Promise<void> {
   const batches = createMemberBatches(session)
-  const expanded = expandMembers(() => formatOf(format).members(path, options), {
+  const expanded = expandMembers(() => intakeFormatOf(format).members(path, options), {
     ...limits,
     // The service reads a member's file after it received the member, so members are sent before the file is removed.
     createFile: () => asSpoolFile(session.createFile(), batches.flush),

@@ -1,11 +1,11 @@
 // Package files that were missing when a backup was made: named in the archive and beside it, so that it never looks complete.
 import Type, { type Static } from 'typebox'
 import { Check } from 'typebox/value'
-import { FORMATS } from '../../formats/index.ts'
+import { ECOSYSTEMS } from '../../formats/index.ts'
 import { Problem } from '../../domain/problem.ts'
 
 const MissingFileSchema = Type.Object({
-  format: Type.Enum(FORMATS),
+  format: Type.Enum(ECOSYSTEMS),
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   filename: Type.String(),
 })

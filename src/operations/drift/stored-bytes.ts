@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { FORMATS } from '../../formats/index.ts'
+import { ECOSYSTEMS } from '../../formats/index.ts'
 import { entriesOf, pathsOf } from '../../kernel/files-below.ts'
 import { inGroups } from '../../kernel/in-groups.ts'
 import type { Db } from '../../store/db.ts'
@@ -110,7 +110,7 @@ export function unknownObjects({ db, store }: { db: Db; store: ObjectStore }): I
   return {
     name: 'objects in the store',
     async *suspects(after, signal) {
-      for (const format of [...FORMATS].sort()) {
+      for (const format of [...ECOSYSTEMS].sort()) {
         const first = `${format}/`
         // The cursor is a key; formats before it are done.
         for (let last = after?.startsWith(first) ? after : ''; after === null || after < `${format}0`;) {

@@ -1,6 +1,6 @@
 // Reads the components inside a package, in a reader.
 import type { ReadOptions } from '../../formats/ecosystem.ts'
-import { formatOf } from '../../formats/index.ts'
+import { intakeFormatOf } from '../../formats/index.ts'
 import { asSpoolFile } from '../../formats/reading/spool-file.ts'
 import type { JobSession } from '../../formats/readers/session.ts'
 import { readComponents, type ComponentsRead } from '../../gate/engines/components/read.ts'
@@ -21,7 +21,7 @@ export async function components(
   session: JobSession,
 ): Promise<Omit<ComponentsRead, 'components'>> {
   const { components: found, ...rest } = await readComponents({
-    members: formatOf(format).members(path, options),
+    members: intakeFormatOf(format).members(path, options),
     filename,
     createFile: () => asSpoolFile(session.createFile()),
   })

@@ -27,6 +27,7 @@ import { evidence } from './0028-evidence.ts'
 import { deviceSignIns } from './0029-device-sign-ins.ts'
 import { undo } from './0030-undo.ts'
 import { consoleJobs } from './0032-console-jobs.ts'
+import { repositories } from './0035-repositories.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -56,4 +57,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0029-device-sign-ins': deviceSignIns,
   '0030-undo': undo,
   '0032-console-jobs': consoleJobs,
+  '0035-repositories': repositories,
 }

@@ -1,7 +1,7 @@
 // The interface of an object store, and the names of objects in a published tree.
 import type { Readable } from 'node:stream'
 import type { FormatId } from '../../domain/package.ts'
-import { FORMATS } from '../../formats/index.ts'
+import { ECOSYSTEMS } from '../../formats/index.ts'
 import { Problem } from '../../domain/problem.ts'
 
 /** Every method throws Problem('storage_unavailable') when the store does not answer or refuses the request. */
@@ -75,7 +75,7 @@ export const linkTarget = (object: LinkedObject): string => `${objectName(object
 /** Reads the target of a link; null for a link to anything else. */
 export function parseLinkTarget(target: string): LinkedObject | null {
   const [, format, sha256, size] = /^object:([a-z]+)\/([0-9a-f]{64})\/(\d{1,15})$/.exec(target) ?? []
-  const known = FORMATS.find((id) => id === format)
+  const known = ECOSYSTEMS.find((id) => id === format)
   return known && sha256 ? { format: known, sha256, sizeBytes: Number(size) } : null
 }
 

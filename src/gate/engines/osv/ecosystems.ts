@@ -53,6 +53,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   centos: redHat,
   'opensuse/leap': (release) => named(`openSUSE:Leap ${release}`, `openSUSE:openSUSE Leap ${release}`),
   'opensuse/tumbleweed': () => named('openSUSE:Tumbleweed', 'openSUSE:openSUSE Tumbleweed'),
+  // Repositories of libraries.
+  npm: () => named('npm'),
+  pypi: () => named('PyPI'),
   alpine: (release) => named(`Alpine:v${release.split('.').slice(0, 2).join('.')}`),
 }
 

@@ -63,7 +63,7 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
       .filter((name) => ecosystem.covers(name))
       .sort()
     if (covered.length === 0) return { none: `no advisories for ${ecosystem.name} have been imported`, covered, state }
-    const order: Order = (a, b) => compare(ecosystem.order, a, b)
+    const order: Order = orderOf(ecosystem.name, compare)!
     return { none: null, covered, state, order }
   }
 

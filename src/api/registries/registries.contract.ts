@@ -1,0 +1,114 @@
+// Declarations of /registries: repositories of libraries, made and changed at run time.
+import Type from 'typebox'
+import { REPOSITORY_KINDS, REPOSITORY_NAME } from '../../domain/repositories.ts'
+import { registryFormats } from '../../formats/index.ts'
+import { declare } from '../http/route.ts'
+import { listOf, TimeSchema } from '../http/schemas.ts'
+
+const tag = 'registries'
+
+const RegistryFormatSchema = Type.Enum(
+  registryFormats.map(({ id }) => id),
+  { title: 'RegistryFormat', description: 'the ecosystem of its libraries' },
+)
+const Name = Type.String({ pattern: REPOSITORY_NAME, description: 'of the repository', examples: ['team'] })
+const Which = Type.Object({ format: RegistryFormatSchema, name: Name })
+
+const RepositorySchema = Type.Object(
+  {
+    key: Type.String({ description: 'its name among the distributions of packages, decisions and audit entries' }),
+    format: Type.String(),
+    name: Type.String(),
+    kind: Type.Enum([...REPOSITORY_KINDS]),
+    description: Type.String(),
+    public: Type.Boolean({ description: 'whether clients without a credential may read it' }),
+    members: Type.Array(Type.String(), {
+      description: 'of a group: names, in the order in which a name is looked for',
+    }),
+    url: Type.String({ description: 'for the clients of the ecosystem' }),
+    packages: Type.Integer({ description: 'records in it; of a group: in its members' }),
+    created_at: TimeSchema,
+    created_by: Type.String(),
+  },
+  { title: 'Repository' },
+)
+
+const Detailed = Type.Object(
+  {
+    ...RepositorySchema.properties,
+    setup: Type.Array(
+      Type.Object({
+        client: Type.String(),
+        into: Type.String({ description: 'the file that the text goes to, or `sh`' }),
+        text: Type.String(),
+      }),
+    ),
+  },
+  { title: 'RepositoryDetails' },
+)
+
+const Changes = {
+  description: Type.Optional(Type.String({ maxLength: 500 })),
+  public: Type.Optional(Type.Boolean({ description: 'whether clients without a credential may read it' })),
+  members: Type.Optional(
+    Type.Array(Name, { maxItems: 50, description: 'of a group: the first member that has a name gives it' }),
+  ),
+}
+
+export const getRegistries = declare({
+  method: 'GET',
+  path: '/registries',
+  tag,
+  summary: 'All repositories of libraries',
+  access: 'reader+',
+  answer: listOf('repositories', RepositorySchema),
+  problems: [],
+})
+
+export const postRegistries = declare({
+  method: 'POST',
+  path: '/registries',
+  tag,
+  summary: 'Make a repository: `hosted` keeps what is published to it, `group` shows its members under one address',
+  access: 'admin',
+  example: { format: 'npm', name: 'team', kind: 'hosted', description: 'Libraries of our own', public: false },
+  body: Type.Object({ format: RegistryFormatSchema, name: Name, kind: Type.Enum([...REPOSITORY_KINDS]), ...Changes }),
+  success: 201,
+  answer: RepositorySchema,
+  problems: ['validation_error', 'already_exists'],
+})
+
+export const getRegistriesFormatName = declare({
+  method: 'GET',
+  path: '/registries/{format}/{name}',
+  tag,
+  summary: 'A repository of libraries, and how its clients are set up',
+  access: 'reader+',
+  params: Which,
+  answer: Detailed,
+  problems: ['not_found'],
+})
+
+export const patchRegistriesFormatName = declare({
+  method: 'PATCH',
+  path: '/registries/{format}/{name}',
+  tag,
+  summary: 'Change a repository; what is left out stays as it is',
+  access: 'admin',
+  example: { public: true },
+  params: Which,
+  body: Type.Object(Changes),
+  answer: RepositorySchema,
+  problems: ['validation_error', 'not_found'],
+})
+
+export const deleteRegistriesFormatName = declare({
+  method: 'DELETE',
+  path: '/registries/{format}/{name}',
+  tag,
+  summary: 'Remove a repository that has no packages and is in no group',
+  access: 'admin',
+  params: Which,
+  answer: Type.Object({ status: Type.Literal('deleted'), key: Type.String() }),
+  problems: ['not_found', 'not_empty'],
+})

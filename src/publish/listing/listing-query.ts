@@ -1,0 +1,75 @@
+// Everything that a repository has of one name, as its documents show it.
+import { sql } from 'kysely'
+import type { Digests, PackageFacts } from '../../domain/package.ts'
+import type { VersionNote } from '../../domain/repositories.ts'
+import type { HeldReason, PackageStatus } from '../../domain/status.ts'
+import type { VersionScheme } from '../../formats/ecosystem.ts'
+import type { HeldFile, Listing, ListedFile } from '../../formats/registry-format.ts'
+import type { Db } from '../../store/db.ts'
+
+interface FileRow extends Digests {
+  version: string
+  arch: string
+  status: PackageStatus
+  held_reason: HeldReason | null
+  served: boolean
+  filename: string
+  size_bytes: number
+  facts: PackageFacts
+  imported_at: Date
+}
+
+export async function listingOf(
+  db: Db,
+  repository: string,
+  name: string,
+  { compare }: Pick<VersionScheme, 'compare'>,
+  now: Date,
+): Promise<Listing> {
+  const [{ rows }, tags, notes] = await Promise.all([
+    sql<FileRow>`select p.version, p.arch, p.status, p.held_reason, p.imported_at,
+        exists (select from offers o where o.package_id = p.id and o.until_revision is null) as served,
+        b.filename, b.size_bytes, b.facts, b.sha256, b.sha512, b.sha1, b.md5
+      from packages p join blobs b on b.sha256 = p.sha256
+      where p.distribution = ${repository} and p.name = ${name}`.execute(db),
+    db
+      .selectFrom('tags')
+      .select(['tag', 'version'])
+      .where('repository', '=', repository)
+      .where('name', '=', name)
+      .orderBy('tag')
+      .execute(),
+    db
+      .selectFrom('version_notes')
+      .select(['version', 'note'])
+      .where('repository', '=', repository)
+      .where('name', '=', name)
+      .execute(),
+  ])
+  return {
+    name,
+    files: rows.map(fileOf).sort((a, b) => compare(a.version, b.version) || (a.arch < b.arch ? -1 : 1)),
+    tags: Object.fromEntries(tags.map(({ tag, version }) => [tag, version])),
+    notes: Object.fromEntries(notes.map(({ version, note }): [string, VersionNote] => [version, note])),
+    modifiedAt: now,
+  }
+}
+
+function fileOf(row: FileRow): ListedFile {
+  const { version, arch, filename, size_bytes: sizeBytes, facts, imported_at: addedAt } = row
+  const { sha256, sha512, sha1, md5 } = row
+  const digests = { sha256, sha512, sha1, md5 }
+  return { version, arch, filename, sizeBytes, digests, facts, addedAt, held: row.served ? null : heldBecause(row) }
+}
+
+const WAITS: Partial<Record<HeldReason, string>> = {
+  cve_review: 'it waits for a review of its known vulnerabilities',
+  unscanned: 'it waits for a scan that can judge it',
+}
+
+/** What clients are told. Refused files are not listed: only those who ask for one by its name hear of it. */
+function heldBecause({ status, held_reason: why }: Pick<FileRow, 'status' | 'held_reason'>): HeldFile {
+  if (status === 'quarantined') return { isListed: false, reason: 'it is in quarantine' }
+  if (status === 'rejected') return { isListed: false, reason: 'it was rejected in a review' }
+  return { isListed: true, reason: (why && WAITS[why]) ?? 'it waits for a review' }
+}
