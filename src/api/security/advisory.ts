@@ -1,6 +1,6 @@
 // One advisory: what it is, who has it here, and what was decided about it.
 import { mayAccess } from '../../domain/roles.ts'
-import type { Offered } from '../../formats/format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
 import {
   affectedPage,
@@ -21,7 +21,7 @@ import { getSecurityAdvisoriesId } from './advisory.contract.ts'
 export interface AdvisoryDeps {
   db: Db
   clock: Clock
-  offered(codename: string): Offered
+  offered(codename: string): Placed
 }
 
 export function securityAdvisoryRoutes(deps: AdvisoryDeps): Route[] {
