@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { startGate } from './harness.ts'
 import { cveScanner, fill } from './console/samples.ts'
-import { advisoryContract } from './console/advisory.ts'
+import { advisoryContract, fixHereContract } from './console/advisory.ts'
 import { assignContract } from './console/assign.ts'
 import { bulkContract } from './console/bulk.ts'
 import { detailContract } from './console/details.ts'
@@ -24,6 +24,7 @@ describe('vulnerabilities', () => vulnerabilityContract(gate))
 describe('the evidence of a review', () => evidenceContract(gate))
 describe('lists as files', () => exportContract(gate))
 describe('details', () => detailContract(gate))
+describe('the fix of an advisory', () => fixHereContract(gate))
 describe('one of a list', () => oneContract(gate))
 describe('decisions about several packages', () => bulkContract(gate))
 describe('undone decisions', () => undoContract(gate))

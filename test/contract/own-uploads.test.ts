@@ -47,7 +47,7 @@ test('it says why clients do not get something', async () => {
   expect(waits).toMatchObject([{ name: 'later', held_reason: 'cve_review', decision: null }])
   const blocked = (await own(as, '?status=quarantined')).items
   expect(blocked.map(({ name, problems }) => [name, problems.map(({ step }) => step)])).toEqual([
-    ['lib-held', ['cve_scan']],
+    ['lib-held', ['cve']],
   ])
   await gate.call('POST', '/security/packages/later/2.0-1/decide', {
     body: { decision: 'reject', justification: 'use the other library' },
