@@ -79,6 +79,8 @@ import type {
   RecordsView,
   ReservationsTable,
   ReviewsTable,
+  FixVersionsTable,
+  OnlookersTable,
   UndoNotesTable,
 } from './tables/packages.ts'
 import type {
@@ -130,6 +132,8 @@ export interface Tables {
   artifacts: ArtifactsTable
   decisions: DecisionsTable
   undo_notes: UndoNotesTable
+  fix_versions: FixVersionsTable
+  onlookers: OnlookersTable
   findings: FindingsTable
   finding_names: FindingNamesTable
   finding_sets: FindingSetsTable

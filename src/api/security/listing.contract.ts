@@ -2,7 +2,7 @@
 import Type from 'typebox'
 import { FIX_STATES } from '../../domain/finding.ts'
 import { QUEUE_GROUPS, QUEUE_SORTS } from '../../packages/records/queue-query.ts'
-import { FindingSchema, PackageFindingSchema } from '../shared/evidence-schemas.ts'
+import { FindingSchema, FIXED_HERE, PackageFindingSchema } from '../shared/evidence-schemas.ts'
 import { RadiusSchema } from '../shared/download-schemas.ts'
 import { FixStateSchema, PackageStatusSchema, SeveritySchema } from '../shared/words.ts'
 import { Nullable, pageOf, pageQuery } from '../http/schemas.ts'
@@ -144,7 +144,14 @@ export const getSecurityPackagesPosture = declare({
   problems: ['validation_error'],
 })
 
-const QueueItem = Type.Intersect([SecurityItem, Type.Object({ blast_radius: RadiusSchema })])
+const QueueItem = Type.Intersect([
+  SecurityItem,
+  Type.Object({
+    blast_radius: RadiusSchema,
+    fix_version: Nullable(Type.String({ description: 'the version of its source that fixes all that holds it' })),
+    ...FIXED_HERE,
+  }),
+])
 
 /** Packages that one decision often fits. */
 const QueueGroupSchema = Type.Object(
@@ -152,6 +159,7 @@ const QueueGroupSchema = Type.Object(
     key: Type.String(),
     packages_total: Type.Integer(),
     names: Type.Array(Type.String(), { description: 'the first 10' }),
+    fix_version: Nullable(Type.String({ description: 'of their source, in groups by `fix`' })),
     exploited_total: Type.Integer({ description: 'packages with a finding that is known to be exploited' }),
     epss_max: Nullable(Type.Number()),
     worst_severity: Nullable(SeveritySchema),
@@ -183,7 +191,8 @@ export const getSecurityReviewQueue = declare({
     }),
     group: Type.Optional(
       Type.Enum([...QUEUE_GROUPS], {
-        description: 'one entry for the packages of one source, or with the same findings, in `groups`',
+        description:
+          'one entry for the packages of one source, with the same findings, or that the same version of their source fixes, in `groups`',
       }),
     ),
     member_of: Type.Optional(
@@ -201,6 +210,7 @@ export const getSecurityReviewQueue = declare({
         groups: Type.Optional(Type.Array(QueueGroupSchema)),
         blocked_count: Type.Integer(),
         review_count: Type.Integer(),
+        approval_days: Type.Integer({ description: 'the end to suggest for approvals, as a setting; 0: none' }),
         packages: Type.Array(QueueItem),
       }),
     ],

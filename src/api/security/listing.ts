@@ -2,6 +2,7 @@
 import { countSeverities, FIX_STATES, type Finding } from '../../domain/finding.ts'
 import { invalidField, Problem } from '../../domain/problem.ts'
 import { worstOfBits } from '../../domain/risk.ts'
+import type { Settings } from '../../domain/settings.ts'
 import { HELD_REASONS, PACKAGE_STATUSES } from '../../domain/status.ts'
 import type { Downloads } from '../../operations/downloads/downloads.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -16,6 +17,8 @@ import {
   type QueueGroup,
   type QueueSort,
 } from '../../packages/records/queue-query.ts'
+import { noteFixVersions } from '../../packages/records/fix-versions.ts'
+import { fixesOf } from '../../packages/records/fixed-here.ts'
 import { queueGroups } from '../../packages/records/queue-groups-query.ts'
 import { posturePage, securityPage, type At } from '../../packages/records/review-query.ts'
 import {
@@ -41,12 +44,14 @@ import { handle } from '../http/route.ts'
 export interface ListingDeps {
   db: Db
   clock: Clock
+  settings(): Pick<Settings, 'security'>
   offered(codename: string): Offered
   downloads: Pick<Downloads, 'radiusOf'>
 }
 
 export function securityListingRoutes(deps: ListingDeps): Route[] {
   const { db } = deps
+  const compareIn = (codename: string) => deps.offered(codename).format.versions.compare
 
   async function byAdvisory(filter: VulnerabilityFilter, at: At, query: { page: number; per_page: number }) {
     const { rows, total, capped, scanned, summary } = await advisoryPage(db, filter, at)
@@ -75,10 +80,15 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
   }
 
   async function queueItems(ids: readonly number[], withFindings: boolean) {
-    const found = await securityItems(deps, ids, withFindings)
+    const found = await securityItems(deps, ids, withFindings, await fixesOf(db, ids, compareIn))
     const radiusOf = await deps.downloads.radiusOf(found)
     return found.map((item) => ({ ...item, blast_radius: radiusOf(item) }))
   }
+
+  const about = (review: number, blocked: number) => ({
+    ...{ blocked_count: blocked, review_count: review },
+    approval_days: deps.settings().security.approval_days,
+  })
 
   async function inGroups(
     filter: QueueFilter,
@@ -96,15 +106,15 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
       firsts.map((item) => [[item.name, item.version, item.arch, item.distribution].join(' '), item]),
     )
     const groups = found.groups.flatMap(
-      ({ key, packages, exploited, epss, severities, due_at, names, first: name }) => {
+      ({ key, packages, exploited, epss, severities, due_at, fix, names, first: name }) => {
         const first = byName.get(name)
         if (first === undefined) return []
         const risk = { exploited_total: exploited, epss_max: epss, worst_severity: worstOfBits(severities) }
-        return [{ key, packages_total: packages, names, ...risk, sla: slaOf(due_at, now), first }]
+        return [{ key, packages_total: packages, names, fix_version: fix, ...risk, sla: slaOf(due_at, now), first }]
       },
     )
     const { review, blocked } = await queueCounts(db)
-    return { ...page([], found.total, query), packages: [], groups, blocked_count: blocked, review_count: review }
+    return { ...page([], found.total, query), packages: [], groups, ...about(review, blocked) }
   }
 
   return [
@@ -170,10 +180,11 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
         in: memberOf(query),
       }
       const at = { page: query.page, perPage: query.per_page }
+      if (query.group === 'fix') await noteFixVersions(db, compareIn)
       if (query.group && !filter.in) return inGroups(filter, query.group, query)
       const { ids, matching, review, blocked } = await queuePage(db, filter, query.sort, at)
       const items = await queueItems(ids, query.include_findings)
-      return { ...page(items, matching, query), packages: items, blocked_count: blocked, review_count: review }
+      return { ...page(items, matching, query), packages: items, ...about(review, blocked) }
     }),
     handle(getSecurityPackagesNameVersionCve, async ({ params, query }) => {
       const rows = await countedRecords(db, selectorOf({ params, query }, undefined))

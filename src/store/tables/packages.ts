@@ -139,6 +139,21 @@ export interface DecisionsTable {
   resolution_note: string | null
 }
 
+/** The version of its source that fixes all that holds a record, while the record has this number of changes. */
+export interface FixVersionsTable {
+  package_id: number
+  changes: number
+  /** null: none does */
+  version: string | null
+}
+
+/** Who looks at a record, and when it was last heard. */
+export interface OnlookersTable {
+  package_id: number
+  username: string
+  seen_at: Date
+}
+
 /** For each decision that can still be undone: its record before it. */
 export interface UndoNotesTable {
   decision_id: number
