@@ -34,6 +34,7 @@ import * as securityEngines from './security/engines.contract.ts'
 import * as securityEvidence from './security/evidence.contract.ts'
 import * as securityListing from './security/listing.contract.ts'
 import * as securityPolicy from './security/policy.contract.ts'
+import * as securityQueue from './security/queue.contract.ts'
 import * as retention from './settings/retention.contract.ts'
 import * as settings from './settings/settings.contract.ts'
 import * as setup from './setup/setup.contract.ts'
@@ -78,6 +79,7 @@ const modules: readonly object[] = [
   securityEvidence,
   securityListing,
   securityPolicy,
+  securityQueue,
   retention,
   settings,
   setup,

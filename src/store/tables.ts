@@ -45,6 +45,7 @@ import type {
   FindingNamesTable,
   FindingSetsTable,
   FindingsTable,
+  FixVersionsTable,
   PackageCountsTable,
 } from './tables/findings.ts'
 import type {
@@ -79,7 +80,6 @@ import type {
   RecordsView,
   ReservationsTable,
   ReviewsTable,
-  FixVersionsTable,
   OnlookersTable,
   UndoNotesTable,
 } from './tables/packages.ts'

@@ -92,7 +92,7 @@ const package_ = (name: string) => `/packages/${name}`
 
 /** Each dialog by the page that has it, and what opens it. A new dialog is added here. */
 const DIALOGS: [string, string, Open][] = [
-  ['the palette', '/', (page) => page.keyboard.press('Control+k')],
+  ['the palette', '/', press(/^Search/)],
   ['keys of the review', '/review', press(/^Keys/)],
   [
     'a decision about several',
@@ -167,11 +167,12 @@ describe('dialogs', () => {
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')
     await expect.poll(() => keys.evaluate((one) => one.matches(':focus'))).toBe(true)
-    for (const clicked of [
+    const places = [
       page.getByRole('checkbox').nth(1),
-      page.locator('#open-record'),
-      page.locator('.review .bar'),
-    ]) {
+      page.getByText(/holds? it,/).first(),
+      page.locator('#page-title'),
+    ]
+    for (const clicked of places) {
       await clicked.click()
       await page.keyboard.press('?')
       await page.getByRole('dialog').waitFor()

@@ -10,8 +10,9 @@ import { securityDecisionRoutes } from './decisions.ts'
 import { securityEngineRoutes, type EngineDeps } from './engines.ts'
 import { securityEvidenceRoutes } from './evidence.ts'
 import { securityListingRoutes, type ListingDeps } from './listing.ts'
+import { securityQueueRoutes, type QueueDeps } from './queue.ts'
 
-export interface SecurityDeps extends EngineDeps, ListingDeps {
+export interface SecurityDeps extends EngineDeps, ListingDeps, QueueDeps {
   db: Db
   clock: Clock
   review: Review
@@ -22,6 +23,7 @@ export interface SecurityDeps extends EngineDeps, ListingDeps {
 export function securityRoutes(deps: SecurityDeps): Route[] {
   return [
     ...securityListingRoutes(deps),
+    ...securityQueueRoutes(deps),
     ...securityEvidenceRoutes(deps),
     ...securityDecideRoutes(deps),
     ...securityDecisionRoutes(deps),

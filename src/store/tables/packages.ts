@@ -139,14 +139,6 @@ export interface DecisionsTable {
   resolution_note: string | null
 }
 
-/** The version of its source that fixes all that holds a record, while the record has this number of changes. */
-export interface FixVersionsTable {
-  package_id: number
-  changes: number
-  /** null: none does */
-  version: string | null
-}
-
 /** Who looks at a record, and when it was last heard. */
 export interface OnlookersTable {
   package_id: number
