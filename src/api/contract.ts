@@ -38,6 +38,7 @@ import * as securityExports from './security/exports.contract.ts'
 import * as securityListing from './security/listing.contract.ts'
 import * as securityPolicy from './security/policy.contract.ts'
 import * as registries from './registries/registries.contract.ts'
+import * as securityQueue from './security/queue.contract.ts'
 import * as retention from './settings/retention.contract.ts'
 import * as settings from './settings/settings.contract.ts'
 import * as setup from './setup/setup.contract.ts'
@@ -87,6 +88,7 @@ const modules: readonly object[] = [
   securityListing,
   securityPolicy,
   registries,
+  securityQueue,
   retention,
   settings,
   setup,

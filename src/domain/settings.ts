@@ -207,6 +207,7 @@ export const SettingsSchema = Type.Object(
     }),
     security: section('Rules of review and of signing in.', {
       forbid_self_approval: flag(false, 'Forbid people to approve packages that they brought in.'),
+      approval_days: integer(0, 0, 3650, 'Days after which an approval ends, as the console suggests it; people can choose another end. 0 suggests none. For packages with a finding that is known to be exploited it suggests 90 days at most.'),
       require_mfa: choice(MFA_RULES, 'nobody', 'Whose sessions can do nothing but set up a second factor until they have one: `admins`, `maintainers` (and admins) or `everybody`. Accounts of OIDC are left to their provider, API tokens are not asked.'),
     }),
   },

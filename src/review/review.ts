@@ -9,6 +9,7 @@ import { decide, type Looked } from './decide.ts'
 import { replaceDecision, resolveDecision, revokeDecision } from './decisions.ts'
 import type { Actor, ReviewDeps } from './deps.ts'
 import type { DecisionBody } from './plan.ts'
+import { lookAt } from './onlookers.ts'
 import { quarantine } from './quarantine.ts'
 import { rescan, type RescanOptions, type Rescanned } from './rescan.ts'
 import { checkSla, type SlaReport } from './check-deadlines.ts'
@@ -24,6 +25,7 @@ export interface Review {
     options: { dryRun: boolean },
   ): Promise<DecidedItem[]>
   undoDecisions(ids: readonly number[], actor: Actor): Promise<UndoneItem[]>
+  lookAt(packageId: number, username: string): Promise<string[]>
   quarantine(selector: RecordSelector, reason: string | null, actor: Actor): Promise<Changed[]>
   rescan(selector: RecordSelector, actor: Actor): Promise<Rescanned[]>
   checkSla(actor: Actor, signal?: AbortSignal): Promise<SlaReport>
@@ -39,6 +41,7 @@ export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Rev
     decide: (selector, body, actor) => decide(deps, selector, body, actor),
     decideSeveral: (selectors, body, actor, options) => decideSeveral(deps, selectors, body, actor, options),
     undoDecisions: (ids, actor) => undoDecisions(deps, ids, actor),
+    lookAt: (packageId, username) => lookAt(deps.db, packageId, username, deps.clock.now()),
     quarantine: (selector, reason, actor) => quarantine(deps, selector, reason, actor),
     rescan: (selector, actor) => rescan(deps, selector, actor, options),
     checkSla: (actor, signal) => checkSla(deps, actor, signal),

@@ -45,6 +45,7 @@ import type {
   FindingNamesTable,
   FindingSetsTable,
   FindingsTable,
+  FixVersionsTable,
   PackageCountsTable,
 } from './tables/findings.ts'
 import type {
@@ -79,6 +80,7 @@ import type {
   RecordsView,
   ReservationsTable,
   ReviewsTable,
+  OnlookersTable,
   UndoNotesTable,
 } from './tables/packages.ts'
 import type {
@@ -139,6 +141,8 @@ export interface Tables {
   artifacts: ArtifactsTable
   decisions: DecisionsTable
   undo_notes: UndoNotesTable
+  fix_versions: FixVersionsTable
+  onlookers: OnlookersTable
   findings: FindingsTable
   finding_names: FindingNamesTable
   finding_sets: FindingSetsTable

@@ -2,7 +2,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AxeBuilder } from '@axe-core/playwright'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eicar, startFakeClamd } from '../fakes/clamd.ts'
@@ -11,6 +10,7 @@ import { readAdvisories } from '../gate/read-advisories.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { writeAdvisories } from '../samples/osv.ts'
 import { ADMIN, removeTemporary, startService, type Service } from '../service.ts'
+import { violationsIn, widthOver } from './axe.ts'
 import { openBrowser, seat, signIn, titled, watch, type Person, type Seat } from './browser.ts'
 
 const PASSWORD = 'Console-pass-1'
@@ -384,8 +384,6 @@ describe('every page', () => {
     '/device',
   ]
 
-  /** WCAG 2.2 AA, and what axe calls best practice: landmarks, headings, empty table heads. */
-  const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
   let admin: Seat
   beforeAll(async () => void (admin = await place(ADMIN)))
 
@@ -399,22 +397,10 @@ describe('every page', () => {
       await page.goto(path)
       await page.locator('#page-title').waitFor()
       await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
-      const found: string[] = []
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
-        // Without legacy mode every analysis opens another page for frames, which the console does not have.
-        const axe = new AxeBuilder({ page }).withTags(RULES).setLegacyMode(true)
-        for (const { id, nodes } of (await axe.analyze()).violations) {
-          const some = nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))
-          found.push(`${colorScheme}: ${id}: ${some.join(' | ')}`)
-        }
-      }
-      expect(found).toEqual([])
+      expect(await violationsIn(page)).toEqual([])
       expect(await page.locator('iframe').count()).toBe(0)
       await page.setViewportSize({ width: 390, height: 900 })
-      const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-      await expect.poll(() => page.evaluate<number>(over), { timeout: 20_000 }).toBeLessThanOrEqual(0)
+      await expect.poll(() => widthOver(page), { timeout: 20_000 }).toBeLessThanOrEqual(0)
     },
   )
 

@@ -8,6 +8,7 @@ import { bulkContract } from './console/bulk.ts'
 import { detailContract } from './console/details.ts'
 import { exportContract } from './console/exports.ts'
 import { evidenceContract } from './console/evidence.ts'
+import { fixContract } from './console/fixes.ts'
 import { oneContract } from './console/one.ts'
 import { queueContract } from './console/queue.ts'
 import { undoContract } from './console/undo.ts'
@@ -28,6 +29,7 @@ describe('the fix of an advisory', () => fixHereContract(gate))
 describe('one of a list', () => oneContract(gate))
 describe('decisions about several packages', () => bulkContract(gate))
 describe('undone decisions', () => undoContract(gate))
+describe('fixes', () => fixContract(gate))
 
 test('no test above caused an unexpected error', () => {
   expect(gate.errors).toEqual([])

@@ -1,6 +1,8 @@
 // All colours and sizes. Contrast was measured with axe in both schemes: shade 8 and the dimmed colours below pass 4.5:1.
 import { createTheme, type CSSVariablesResolver } from '@mantine/core'
 
+const closed = { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }
+
 export const theme = createTheme({
   primaryColor: 'indigo',
   primaryShade: { light: 8, dark: 8 },
@@ -11,6 +13,7 @@ export const theme = createTheme({
   fontFamily: '"Geist Variable", system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
   fontFamilyMonospace: 'ui-monospace, "Cascadia Mono", "DejaVu Sans Mono", Menlo, monospace',
   headings: { fontWeight: '650' },
+  components: { Modal: closed, Drawer: closed },
 })
 
 export const cssVariables: CSSVariablesResolver = () => ({

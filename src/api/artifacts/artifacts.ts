@@ -9,6 +9,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { unknownPackage, type DeletePackages } from '../../packages/delete-packages.ts'
 import type { Previews } from '../../intake/previews.ts'
 import { byFormat, someOfEachPlace } from '../../packages/records/of-a-name.ts'
+import { fixesHere, type FixedHere } from '../../packages/records/fixed-here.ts'
 import { SYNC_INDEX, type ReindexResult } from '../../packages/records/reindex.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import type { AuditLog } from '../../audit/log.ts'
@@ -57,11 +58,14 @@ const MOST_MISSING = 20
 
 function shortRecord<R extends { dependencies: readonly unknown[]; cve_results: readonly unknown[] | null }>(
   record: R,
+  fixIn: (finding: Finding) => FixedHere,
 ) {
   return {
     ...record,
     dependencies: record.dependencies.slice(0, MOST_DEPENDENCIES),
-    cve_results: record.cve_results?.slice(0, MOST_FINDINGS) ?? null,
+    cve_results:
+      (record.cve_results as Finding[] | null)?.slice(0, MOST_FINDINGS).map((one) => ({ ...one, ...fixIn(one) })) ??
+      null,
   }
 }
 
@@ -101,6 +105,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
     handle(getArtifactsName, async ({ params, query, caller }) => {
       const selector = { name: params.name, ...query }
       const sorted = byFormat(await headRows(db, selector), formatOf)
+      const siblings = query.version === undefined ? sorted : await headRows(db, { name: params.name })
       const full = await recordsOf(
         db,
         someOfEachPlace(sorted, MOST_RECORDS).map((row) => row.id),
@@ -130,7 +135,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
               .map((row) => [row.version, headOf(row)]),
           ),
         },
-        versions: full.map((row) => shortRecord(record(row))),
+        versions: full.map((row) => shortRecord(record(row), fixesHere(row, siblings, formatOf(row)))),
         versions_total: sorted.length,
         formats: [...new Set(sorted.map((row) => row.format))],
         distributions: [...new Set(sorted.map((row) => row.distribution))].sort(),

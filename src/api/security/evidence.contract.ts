@@ -2,7 +2,13 @@
 import Type from 'typebox'
 import { SEVERITY_KEYS } from '../../domain/finding.ts'
 import { DependantSchema } from '../artifacts/details.contract.ts'
-import { CoverageSchema, FindingSchema, ReviewReasonSchema, ValidationStepSchema } from '../shared/evidence-schemas.ts'
+import {
+  CoverageSchema,
+  FindingSchema,
+  FIXED_HERE,
+  ReviewReasonSchema,
+  ValidationStepSchema,
+} from '../shared/evidence-schemas.ts'
 import { HeldReasonSchema, PackageStatusSchema, SeveritySchema } from '../shared/words.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 import { DecisionSchema, SlaSchema } from '../shared/decision-schemas.ts'
@@ -15,7 +21,7 @@ const Weighed = Type.Intersect(
     Type.Object({
       holding: Type.Boolean({ description: 'it waits for a decision' }),
       in_previous: Type.Boolean({ description: 'the previous version has it too' }),
-      fixed_here: Nullable(Type.String({ description: 'a published version of this package that has the fix' })),
+      ...FIXED_HERE,
     }),
   ],
   { title: 'WeighedFinding' },
@@ -38,6 +44,24 @@ const SeenSchema = Type.Object(
 )
 
 const Gone = Type.Object({ id: Type.String(), severity: SeveritySchema })
+
+export const postSecurityPackagesNameVersionOnlookers = declare({
+  method: 'POST',
+  path: '/security/packages/{name}/{version}/onlookers',
+  tag: 'security',
+  summary: 'Say that one looks at a version, and learn who else does; counts for 45 seconds',
+  access: 'auditor+',
+  action: 'read',
+  limit: 'reads',
+  flags: { sessionOnly: true },
+  params: NameVersion,
+  query: Narrowed,
+  answer: Type.Object(
+    { others: Type.Array(Type.String(), { description: 'user names, the first 20' }) },
+    { title: 'Onlookers' },
+  ),
+  problems: ['not_found'],
+})
 
 export const getSecurityPackagesNameVersionEvidence = declare({
   method: 'GET',

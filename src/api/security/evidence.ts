@@ -1,12 +1,13 @@
 // The evidence of a review: all that a person needs to decide about one version, in one answer.
-import { countSeverities, type Finding } from '../../domain/finding.ts'
+import { countSeverities } from '../../domain/finding.ts'
 import { Problem } from '../../domain/problem.ts'
 import { openFindings } from '../../domain/review-due.ts'
-import type { IntakeFormat, Placed } from '../../formats/intake-format.ts'
+import type { Placed } from '../../formats/intake-format.ts'
 import { dependantsOf } from '../../gate/dependants.ts'
 import { withFixesAvailable } from '../../imports/fix-available.ts'
 import { isoTime, isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
 import { decisionOf } from '../../review/decisions.ts'
+import type { Review } from '../../review/review.ts'
 import { slaOf } from '../../review/sla.ts'
 import { difference, inOrderOfUrgency, previousOf } from '../../review/weigh.ts'
 import { storedFacts } from '../../store/files/blob-query.ts'
@@ -14,11 +15,15 @@ import { headRows, recordsOf } from '../../store/records/artifact-query.ts'
 import { evidenceOf, findingIds, othersOf, pastDecisions } from '../../packages/records/evidence-query.ts'
 import { findingsOf } from '../../packages/records/findings.ts'
 import { assignmentsOf, type Assignment } from '../../packages/records/review-query.ts'
+import { fixesHere } from '../../packages/records/fixed-here.ts'
 import type { Db } from '../../store/db.ts'
 import type { PackageRow } from '../../store/tables.ts'
 import { shortened } from '../http/list-stream.ts'
 import { handle, type Route } from '../http/route.ts'
-import { getSecurityPackagesNameVersionEvidence } from './evidence.contract.ts'
+import {
+  getSecurityPackagesNameVersionEvidence,
+  postSecurityPackagesNameVersionOnlookers,
+} from './evidence.contract.ts'
 import { selectorOf } from './schemas.ts'
 import { findRepresentative, reviewStateOf } from './views.ts'
 
@@ -29,6 +34,7 @@ const MOST_DEPENDANTS = 20
 export interface EvidenceDeps {
   db: Db
   clock: Clock
+  review: Pick<Review, 'lookAt'>
   offered(codename: string): Placed
 }
 
@@ -43,13 +49,14 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
     const findings = inOrderOfUrgency(findingsOf(row))
     const holding = new Set(openFindings(findings).map(({ id }) => id))
     const had = new Set(before.map(({ id }) => id))
+    const fixIn = fixesHere(row, siblings, format)
     const shown = await withFixesAvailable(db, row, findings.slice(0, MOST_FINDINGS), format.versions)
     return {
       findings: shown.map((finding) => ({
         ...finding,
         holding: holding.has(finding.id),
         in_previous: had.has(finding.id),
-        fixed_here: fixedHere(finding, row, siblings, format),
+        ...fixIn(finding),
       })),
       findings_total: findings.length,
       holding_total: holding.size,
@@ -70,6 +77,11 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
   }
 
   return [
+    handle(postSecurityPackagesNameVersionOnlookers, async ({ params, query, caller }) => {
+      const row = await findRepresentative(db, selectorOf({ params, query }, undefined))
+      if (!row) throw new Problem('not_found', `there is no package ${params.name} ${params.version}`)
+      return { others: await deps.review.lookAt(row.id, caller.name) }
+    }),
     handle(getSecurityPackagesNameVersionEvidence, async ({ params, query }) => {
       const shown = await findRepresentative(db, selectorOf({ params, query }, undefined))
       const [row] = shown ? await recordsOf(db, [shown.id]) : []
@@ -106,7 +118,7 @@ export function securityEvidenceRoutes(deps: EvidenceDeps): Route[] {
         coverage: row.coverage,
         checks: (await evidenceOf(db, row.id)).map(seenOf),
         last_scan: isoTimeOrNull(row.last_scan),
-        ...(await weighed(row, published, before)),
+        ...(await weighed(row, siblings, before)),
         previous: previous && {
           version: previous.version,
           imported_at: isoTime(previous.imported_at),
@@ -143,20 +155,4 @@ function heldOf(row: PackageRow, assignment: Assignment | undefined) {
     reasons: row.review_reasons ?? [],
     assigned_to: assignment?.assigned_to ?? null,
   }
-}
-
-/** The newest published version of the package that has the fix. For components inside it, the fixed versions are their own. */
-function fixedHere(
-  { package_type: type, fix_versions: fixes }: Finding,
-  row: PackageRow,
-  published: readonly Head[],
-  { id, versions: { compare } }: IntakeFormat,
-): string | null {
-  if (type !== id || fixes.length === 0) return null
-  const newest = previousOf(
-    row.version,
-    published.filter((one) => compare(one.version, row.version) > 0),
-    compare,
-  )
-  return newest && fixes.some((fix) => compare(newest.version, fix) >= 0) ? newest.version : null
 }

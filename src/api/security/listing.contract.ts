@@ -1,12 +1,10 @@
-// Declarations of the lists of /security: packages with findings, vulnerabilities, posture, review queue.
+// Declarations of the lists of /security: packages with findings, vulnerabilities, posture.
 import Type from 'typebox'
 import { FIX_STATES } from '../../domain/finding.ts'
-import { QUEUE_GROUPS, QUEUE_SORTS } from '../../packages/records/queue-query.ts'
 import { FindingSchema, PackageFindingSchema } from '../shared/evidence-schemas.ts'
-import { RadiusSchema } from '../shared/download-schemas.ts'
 import { FixStateSchema, PackageStatusSchema, SeveritySchema } from '../shared/words.ts'
 import { Nullable, pageOf, pageQuery } from '../http/schemas.ts'
-import { CountsSchema, SlaSchema } from '../shared/decision-schemas.ts'
+import { CountsSchema } from '../shared/decision-schemas.ts'
 import { NameVersion, Narrowed, SecurityItem } from './schemas.ts'
 import { declare } from '../http/route.ts'
 
@@ -47,7 +45,7 @@ const Affected = Type.Object(
   { title: 'AffectedPackage' },
 )
 
-const SearchText = Type.Optional(
+export const SearchText = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 200,
@@ -144,73 +142,6 @@ export const getSecurityPackagesPosture = declare({
       pages: Type.Integer(),
     },
     { title: 'Posture' },
-  ),
-  problems: ['validation_error'],
-})
-
-const QueueItem = Type.Intersect([SecurityItem, Type.Object({ blast_radius: RadiusSchema })])
-
-/** Packages that one decision often fits. */
-const QueueGroupSchema = Type.Object(
-  {
-    key: Type.String(),
-    packages_total: Type.Integer(),
-    names: Type.Array(Type.String(), { description: 'the first 10' }),
-    exploited_total: Type.Integer({ description: 'packages with a finding that is known to be exploited' }),
-    epss_max: Nullable(Type.Number()),
-    worst_severity: Nullable(SeveritySchema),
-    sla: SlaSchema,
-    first: QueueItem,
-  },
-  { title: 'QueueGroup' },
-)
-
-export const getSecurityReviewQueue = declare({
-  method: 'GET',
-  path: '/security/review-queue',
-  tag: 'security',
-  summary: 'Packages under review, the most urgent first',
-  access: 'auditor+',
-  query: Type.Object({
-    ...pageQuery(),
-    include_findings: flag(true, 'with `cve_results`'),
-    q: SearchText,
-    severity: Type.Optional(Type.String({ description: 'severities, separated by commas' })),
-    distribution: Type.Optional(Type.String()),
-    reason: Type.Optional(Type.String({ description: 'values of `held_reason`, separated by commas' })),
-    kev: Type.Optional(Type.Boolean({ description: 'whether a finding is known to be exploited' })),
-    fix: Type.Optional(Type.Boolean({ description: 'whether a finding is fixed in some version' })),
-    assigned_to: Type.Optional(Type.String({ maxLength: 64 })),
-    unassigned: Type.Optional(Type.Boolean()),
-    sort: Type.Enum([...QUEUE_SORTS], {
-      default: 'due',
-      description:
-        'first the earliest deadline, the risk (known exploited, EPSS in percent, severity, deadline), the worst finding, known exploited ones, the highest EPSS score, the longest wait, or by name',
-    }),
-    group: Type.Optional(
-      Type.Enum([...QUEUE_GROUPS], {
-        description: 'one entry for the packages of one source, or with the same findings, in `groups`',
-      }),
-    ),
-    member_of: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 1000,
-        description: 'with `group`: the packages of the group with this key',
-      }),
-    ),
-  }),
-  answer: Type.Intersect(
-    [
-      pageOf(QueueItem),
-      Type.Object({
-        groups: Type.Optional(Type.Array(QueueGroupSchema)),
-        blocked_count: Type.Integer(),
-        review_count: Type.Integer(),
-        packages: Type.Array(QueueItem),
-      }),
-    ],
-    { title: 'ReviewQueue' },
   ),
   problems: ['validation_error'],
 })

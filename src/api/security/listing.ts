@@ -1,22 +1,12 @@
-// The lists of /security: packages with findings, vulnerabilities, posture, review queue.
+// The lists of /security: packages with findings, vulnerabilities, posture.
 import { countSeverities, FIX_STATES, type Finding } from '../../domain/finding.ts'
-import { invalidField, Problem } from '../../domain/problem.ts'
-import { worstOfBits } from '../../domain/risk.ts'
-import { HELD_REASONS, PACKAGE_STATUSES } from '../../domain/status.ts'
-import type { Downloads } from '../../operations/downloads/downloads.ts'
+import { Problem } from '../../domain/problem.ts'
+import { PACKAGE_STATUSES } from '../../domain/status.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { countedRecords, recordsOf } from '../../store/records/artifact-query.ts'
 import type { Placed } from '../../formats/intake-format.ts'
 import { withFixesAvailable } from '../../imports/fix-available.ts'
 import type { Db } from '../../store/db.ts'
-import {
-  queueCounts,
-  queuePage,
-  type QueueFilter,
-  type QueueGroup,
-  type QueueSort,
-} from '../../packages/records/queue-query.ts'
-import { queueGroups } from '../../packages/records/queue-groups-query.ts'
 import { posturePage, securityPage, type At } from '../../packages/records/review-query.ts'
 import {
   advisoryPage,
@@ -27,13 +17,11 @@ import {
 import { type Route } from '../http/route.ts'
 import { page } from '../http/schemas.ts'
 import { selectorOf, severitiesOf, wordsOf } from './schemas.ts'
-import { slaOf } from '../../review/sla.ts'
 import { securityItems, representative } from './views.ts'
 import {
   getSecurityPackages,
   getSecurityVulnerabilities,
   getSecurityPackagesPosture,
-  getSecurityReviewQueue,
   getSecurityPackagesNameVersionCve,
 } from './listing.contract.ts'
 import { handle } from '../http/route.ts'
@@ -42,7 +30,6 @@ export interface ListingDeps {
   db: Db
   clock: Clock
   offered(codename: string): Placed
-  downloads: Pick<Downloads, 'radiusOf'>
 }
 
 export function securityListingRoutes(deps: ListingDeps): Route[] {
@@ -72,39 +59,6 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
       vulnerabilities: { items: [], total: 0 },
       advisories,
     }
-  }
-
-  async function queueItems(ids: readonly number[], withFindings: boolean) {
-    const found = await securityItems(deps, ids, withFindings)
-    const radiusOf = await deps.downloads.radiusOf(found)
-    return found.map((item) => ({ ...item, blast_radius: radiusOf(item) }))
-  }
-
-  async function inGroups(
-    filter: QueueFilter,
-    group: QueueGroup,
-    query: { page: number; per_page: number; sort: QueueSort },
-  ) {
-    const found = await queueGroups(db, filter, group, query.sort, { page: query.page, perPage: query.per_page })
-    const now = deps.clock.now()
-    const firsts = await queueItems(
-      found.groups.map((row) => row.first_id),
-      false,
-    )
-    // A member that was deleted between the two queries has no item.
-    const byName = new Map(
-      firsts.map((item) => [[item.name, item.version, item.arch, item.distribution].join(' '), item]),
-    )
-    const groups = found.groups.flatMap(
-      ({ key, packages, exploited, epss, severities, due_at, names, first: name }) => {
-        const first = byName.get(name)
-        if (first === undefined) return []
-        const risk = { exploited_total: exploited, epss_max: epss, worst_severity: worstOfBits(severities) }
-        return [{ key, packages_total: packages, names, ...risk, sla: slaOf(due_at, now), first }]
-      },
-    )
-    const { review, blocked } = await queueCounts(db)
-    return { ...page([], found.total, query), packages: [], groups, blocked_count: blocked, review_count: review }
   }
 
   return [
@@ -143,24 +97,6 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
         unscanned_packages: total - scanned,
         packages: items,
       }
-    }),
-    handle(getSecurityReviewQueue, async ({ query }) => {
-      const filter = {
-        q: query.q,
-        severities: severitiesOf(query.severity),
-        distribution: query.distribution,
-        reasons: wordsOf('reason', query.reason, HELD_REASONS),
-        kev: query.kev,
-        fix: query.fix,
-        assignedTo: query.assigned_to,
-        unassigned: query.unassigned,
-        in: memberOf(query),
-      }
-      const at = { page: query.page, perPage: query.per_page }
-      if (query.group && !filter.in) return inGroups(filter, query.group, query)
-      const { ids, matching, review, blocked } = await queuePage(db, filter, query.sort, at)
-      const items = await queueItems(ids, query.include_findings)
-      return { ...page(items, matching, query), packages: items, blocked_count: blocked, review_count: review }
     }),
     handle(getSecurityPackagesNameVersionCve, async ({ params, query }) => {
       const rows = await countedRecords(db, selectorOf({ params, query }, undefined))
@@ -212,12 +148,6 @@ export const packageFindingOf = ({ finding, name, version, arch, distribution, s
   ...finding,
   ...{ package: name, version, arch, distribution, status, served },
 })
-
-function memberOf({ group, member_of: key }: { group?: QueueGroup | undefined; member_of?: string | undefined }) {
-  if (key === undefined) return undefined
-  if (group === undefined) throw invalidField('member_of', 'needs `group`')
-  return { group, key }
-}
 
 /** Groups the findings of a page by package. */
 function packagesOf(rows: readonly VulnerabilityRow[]) {

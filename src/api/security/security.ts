@@ -13,8 +13,9 @@ import { securityEngineRoutes, type EngineDeps } from './engines.ts'
 import { securityEvidenceRoutes } from './evidence.ts'
 import { securityExportRoutes } from './exports.ts'
 import { securityListingRoutes, type ListingDeps } from './listing.ts'
+import { securityQueueRoutes, type QueueDeps } from './queue.ts'
 
-export interface SecurityDeps extends EngineDeps, ListingDeps {
+export interface SecurityDeps extends EngineDeps, ListingDeps, QueueDeps {
   db: Db
   clock: Clock
   review: Review
@@ -25,6 +26,7 @@ export interface SecurityDeps extends EngineDeps, ListingDeps {
 export function securityRoutes(deps: SecurityDeps): Route[] {
   return [
     ...securityListingRoutes(deps),
+    ...securityQueueRoutes(deps),
     ...securityEvidenceRoutes(deps),
     ...securityExportRoutes(deps),
     ...securityAdvisoryRoutes(deps),

@@ -24,8 +24,16 @@ import { headOf, type ReviewState } from '../shared/records.ts'
  */
 export const MOST_FINDINGS = 100
 
-/** The items, in the order of `ids`. */
-export async function securityItems(deps: { db: Db; clock: Clock }, ids: readonly number[], withFindings: boolean) {
+/**
+ * The items, in the order of `ids`.
+ * @param also further keys of an item
+ */
+export async function securityItems<More extends object = object>(
+  deps: { db: Db; clock: Clock },
+  ids: readonly number[],
+  withFindings: boolean,
+  also: (id: number) => More = () => ({}) as More,
+) {
   const { db } = deps
   const now = deps.clock.now()
   const rows: LightRow[] = withFindings ? await rowsWithFindings(db, ids, MOST_FINDINGS) : await lightRowsOf(db, ids)
@@ -35,6 +43,7 @@ export async function securityItems(deps: { db: Db; clock: Clock }, ids: readonl
   return rows.map((row) => ({
     ...itemOf(row, totals.get(row.id), decisions.get(row.id) ?? [], now),
     ...assignedTo(assignments.get(row.id)),
+    ...also(row.id),
     ...(withFindings ? { cve_results: (row as PackageRow).cve_results ?? [] } : {}),
   }))
 }

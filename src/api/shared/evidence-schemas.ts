@@ -44,6 +44,12 @@ export const ValidationStepSchema = Type.Object(
   { title: 'ValidationStep' },
 )
 
+/** Where a fix is in the distribution of the package. */
+export const FIXED_HERE = {
+  fixed_here: Nullable(Type.String({ description: 'the newest published version of this package that has the fix' })),
+  fixed_waiting: Nullable(Type.String({ description: 'the newest version of it under review that has the fix' })),
+}
+
 export const FindingSchema = Type.Object(
   {
     id: Type.String(),
@@ -70,6 +76,8 @@ export const FindingSchema = Type.Object(
       }),
     ),
     accepted_by_decision: Type.Boolean(),
+    fixed_here: Type.Optional(FIXED_HERE.fixed_here),
+    fixed_waiting: Type.Optional(FIXED_HERE.fixed_waiting),
     fix_available: Type.Optional(
       Type.Object(
         {

@@ -1,6 +1,7 @@
-// The review queue in groups: packages of one source, or with the same findings. One page has whole groups.
+// The review queue in groups: packages of one source, with the same findings, or with the same fix. One page has whole groups.
 import { sql, type RawBuilder } from 'kysely'
 import type { Db } from '../../store/db.ts'
+import { FIX_VERSION } from './fix-versions.ts'
 import {
   GROUP_KEYS,
   heldBy,
@@ -26,6 +27,8 @@ export interface QueueGroupRow {
   /** the severities that occur, as bits */
   severities: number
   due_at: Date | null
+  /** the version that fixes all of them, in groups by fix */
+  fix: string | null
   /** the first names, in their order */
   names: string[]
   /** the member that comes first in the order of the queue by risk, and its name, version, architecture and distribution */
@@ -55,17 +58,17 @@ export async function queueGroups(
   const { rows } = await sql<QueueGroupRow & { total: number; matching: number }>`
     with held as materialized (
       select p.id, p.name, concat_ws(' ', p.name, p.version, p.arch, p.distribution) as record, p.severities, p.risk, p.review_due_at, ${GROUP_KEYS[group]} as key, ${KNOWN_EXPLOITED} as exploited,
-        ${HIGHEST_EPSS} as epss, ${REVIEW_SINCE} as since
+        ${HIGHEST_EPSS} as epss, ${REVIEW_SINCE} as since, ${group === 'fix' ? FIX_VERSION : sql`null::text`} as fix
       from packages p where ${heldBy(filter)}
     ), grouped as (
       select key, count(*)::int as packages, (count(*) filter (where exploited))::int as exploited, max(epss) as epss,
         bit_or(severities)::int as severities, max(risk) as risk, min(review_due_at) as due_at, min(since) as since,
-        array_agg(name order by name) as names,
+        array_agg(name order by name) as names, max(fix) as fix,
         (array_agg(id order by exploited desc, epss desc nulls last, risk desc, id))[1] as first_id,
         (array_agg(record order by exploited desc, epss desc nulls last, risk desc, id))[1] as first
       from held group by key
     )
-    select key, packages, exploited, epss, severities, due_at, names[1:${sql.lit(MOST_NAMES)}] as names, first_id, first,
+    select key, packages, exploited, epss, severities, due_at, fix, names[1:${sql.lit(MOST_NAMES)}] as names, first_id, first,
       (count(*) over ())::int as total, (sum(packages) over ())::int as matching
     from grouped order by ${ORDERS[sort]} limit ${at.perPage} offset ${offset(at)}`.execute(db)
   const [first] = rows

@@ -26,19 +26,22 @@ export interface QueueFilter {
   in?: { group: QueueGroup; key: string } | undefined
 }
 
-export const QUEUE_GROUPS = ['source', 'findings'] as const
-/** One decision often fits packages of one source, and packages with the same findings, which the same fix ends. */
+export const QUEUE_GROUPS = ['source', 'findings', 'fix'] as const
+/** One decision often fits packages of one source, with the same findings, or that the same version of a source fixes. */
 export type QueueGroup = (typeof QUEUE_GROUPS)[number]
 
-/**
- * What the members of a group share, as text. Records that found the same refer to the same set (`finding_sets`); a record without
- * evidence is a group of its own.
- */
+/** Records that found the same refer to the same set (`finding_sets`); a record without evidence is a group of its own. */
+const SAME_FINDINGS = sql`concat_ws(' ', p.distribution, coalesce((select md5(string_agg(e.findings, ' ' order by e.kind, e.findings))
+    from evidence e where e.package_id = p.id and e.replaced_at is null and e.findings is not null), p.id::text))`
+
+/** What the members of a group share, as text. What no version fixes completely is together with what found the same. */
 export const GROUP_KEYS: Record<QueueGroup, RawBuilder<unknown>> = {
   source: sql`(select concat_ws(' ', p.distribution, coalesce(b.source_package, p.name), coalesce(b.source_version, p.version))
     from blobs b where b.sha256 = p.sha256)`,
-  findings: sql`concat_ws(' ', p.distribution, coalesce((select md5(string_agg(e.findings, ' ' order by e.kind, e.findings))
-    from evidence e where e.package_id = p.id and e.replaced_at is null and e.findings is not null), p.id::text))`,
+  findings: SAME_FINDINGS,
+  fix: sql`coalesce((select concat_ws(' ', p.distribution, coalesce(b.source_package, p.name), x.version)
+    from fix_versions x, blobs b where x.package_id = p.id and x.changes = p.changes and x.version is not null and b.sha256 = p.sha256),
+    ${SAME_FINDINGS})`,
 }
 
 export const QUEUE_SORTS = ['due', 'risk', 'worst', 'kev', 'epss', 'since', 'name'] as const

@@ -28,6 +28,7 @@ import { deviceSignIns } from './0029-device-sign-ins.ts'
 import { undo } from './0030-undo.ts'
 import { consoleJobs } from './0032-console-jobs.ts'
 import { repositories } from './0035-repositories.ts'
+import { review } from './0031-review.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -58,4 +59,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0030-undo': undo,
   '0032-console-jobs': consoleJobs,
   '0035-repositories': repositories,
+  '0031-review': review,
 }

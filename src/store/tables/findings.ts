@@ -67,6 +67,14 @@ export interface FindingNamesTable {
   name: string
 }
 
+/** The version of its source that fixes all that holds a record, while the record has this number of changes. */
+export interface FixVersionsTable {
+  package_id: number
+  changes: number
+  /** null: none does */
+  version: string | null
+}
+
 /** Number of findings for each combination of list filters. */
 export interface FindingCountsTable {
   distribution: string

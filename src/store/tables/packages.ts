@@ -142,6 +142,13 @@ export interface DecisionsTable {
   resolution_note: string | null
 }
 
+/** Who looks at a record, and when it was last heard. */
+export interface OnlookersTable {
+  package_id: number
+  username: string
+  seen_at: Date
+}
+
 /** For each decision that can still be undone: its record before it. */
 export interface UndoNotesTable {
   decision_id: number

@@ -30,6 +30,16 @@ const FINDINGS: Record<string, Finding[]> = {
   'bystander 1.0-1': [likely],
   'endless 3.0-1': [unfixed('Low')],
   'elsewhere 1.0-1': [unfixed('Medium')],
+  'fix-a 1.0-1': [finding('CVE-2026-2001', 'High', fixed)],
+  'fix-b 1.0-1': [finding('CVE-2026-2002', 'High', fixed)],
+  'fix-b 1.3-1': [likely],
+  'fix-later 1.0-1': [
+    finding('CVE-2026-2003', 'High', fixed),
+    finding('CVE-2026-2004', 'High', { fix_state: 'fixed', fix_versions: ['1.10-1'] }),
+  ],
+  'fix-none-a 1.0-1': [finding('CVE-2026-2005', 'High', fixed), finding('CVE-2026-2006', 'High')],
+  'fix-none-b 1.0-1': [finding('CVE-2026-2005', 'High', fixed), finding('CVE-2026-2006', 'High')],
+  'fix-other 1.0-1': [finding('CVE-2026-2001', 'High', fixed)],
 }
 
 /** Reports findings by the name and version of a package; names that begin with `bulk-` have one finding of High. */

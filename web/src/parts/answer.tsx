@@ -3,6 +3,7 @@ import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useEffect, useState, type ReactNode } from 'react'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { problemOf } from '../api/problem.ts'
+import { Foreign } from './foreign.tsx'
 
 /** The answer of a query. Old rows stay, marked as such, while another page or filter loads; the skeleton comes after 200 ms. */
 export function Answer<T>({
@@ -46,7 +47,9 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   const wait = useCountdown(problem.retryAfter)
   return (
     <Alert color="red" variant="outline" title={TITLES[problem.code] ?? 'That did not work'} mb="md" role="alert">
-      <Text size="sm">{problem.detail}</Text>
+      <Text size="sm">
+        <Foreign>{problem.detail}</Foreign>
+      </Text>
       {problem.errors.map(({ field, message }) => (
         <Text size="sm" key={`${field} ${message}`}>
           <b>{field}</b>: {message}

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { call } from '../api/api.ts'
 import { Empty, Failure } from './answer.tsx'
+import { Foreign } from './foreign.tsx'
 import { Exploited, SeverityMark, Toned } from './marks.tsx'
 import { Rows } from './rows.tsx'
 import { chance } from './words.ts'
@@ -52,7 +53,7 @@ export function FindingsTable({ findings, compared }: { findings: readonly Findi
               )}{' '}
               {exploited && <Exploited />}
               <Text size="xs" c="dimmed" maw={480}>
-                {description}
+                <Foreign>{description}</Foreign>
               </Text>
             </>
           ),
@@ -67,11 +68,12 @@ export function FindingsTable({ findings, compared }: { findings: readonly Findi
   )
 }
 
-/** Where the fixed version is: in a synced source, with one click to import it, or only upstream. */
+/** Where the fixed version is: here, in a synced source, with one click to import it, or only upstream. */
 function Fix({ finding }: { finding: Finding }) {
   const queries = useQueryClient()
   const mayImport = useMay('uploader+')
   const { fix_available: fix, fix_versions: versions, fix_state: state } = finding
+  const { fixed_here: here, fixed_waiting: waiting } = finding
   const fetchIt = useMutation({
     mutationFn: () => {
       const { source_id, package: name, version, arch, distribution } = fix as NonNullable<typeof fix>
@@ -88,7 +90,12 @@ function Fix({ finding }: { finding: Finding }) {
   return (
     <>
       {fetchIt.isError && <Failure error={fetchIt.error} />}
-      {fix ? (
+      {here || waiting ? (
+        <>
+          <span className="mono">{here ?? waiting}</span>{' '}
+          {here ? <Toned tone="good">published here</Toned> : <Toned tone="care">waits for review here</Toned>}
+        </>
+      ) : fix ? (
         <>
           <span className="mono">{fix.version}</span> in {fix.source}{' '}
           {mayImport && (

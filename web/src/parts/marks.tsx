@@ -12,6 +12,7 @@ import {
 } from 'lucide-react'
 import type { CSSProperties, ReactNode } from 'react'
 import { eventWords } from './events.ts'
+import { shown } from './foreign.tsx'
 import { SEVERITIES, SEVERITY_COLORS, STATUSES, VERDICTS, type Severity, type Tone } from './words.ts'
 
 const TONES: Record<Tone, { color: string; icon: LucideIcon }> = {
@@ -38,7 +39,7 @@ export function Mark({ color, icon = <span className="dot" />, children }: MarkP
   return (
     <span className="mark" style={{ '--mark': color } as CSSProperties}>
       {icon}
-      {children}
+      {shown(children)}
     </span>
   )
 }

@@ -2,6 +2,7 @@
 import { Group, Text, Title } from '@mantine/core'
 import { useEffect, type ReactNode } from 'react'
 import { useArrival } from './arrival.ts'
+import { Foreign } from './foreign.tsx'
 
 export function Page({
   title,
@@ -33,7 +34,7 @@ export function Page({
           </Title>
           {about && (
             <Text size="sm" c="dimmed" component="div">
-              {about}
+              {typeof about === 'string' ? <Foreign>{about}</Foreign> : about}
             </Text>
           )}
         </div>

@@ -1,6 +1,7 @@
 // A plain table. Each column is declared once, with its content.
 import { memo, type ReactNode } from 'react'
 import { Link } from '@tanstack/react-router'
+import { shown } from './foreign.tsx'
 
 export interface Column<T> {
   /** empty for a column of buttons */
@@ -70,12 +71,15 @@ const Row = memo(function Row<T>({ of, columns, isSelected }: RowProps<T>) {
     <tr data-selected={isSelected || undefined}>
       {columns.map((column) => (
         <td key={column.head} className={column.number ? 'number' : undefined}>
-          {column.cell(of)}
+          {written(column.cell(of))}
         </td>
       ))}
     </tr>
   )
 }) as <T>(props: RowProps<T>) => ReactNode
+
+/** Plain text may come from packages and people. */
+const written = (content: ReactNode) => (typeof content === 'string' ? shown(content) : content)
 
 function sortState(column: string | undefined, sort: string | undefined) {
   if (!column) return undefined

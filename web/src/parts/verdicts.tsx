@@ -1,5 +1,6 @@
 // The gate's results, step by step, with the coverage of each scan.
 import { Text } from '@mantine/core'
+import { Foreign } from './foreign.tsx'
 import { Toned } from './marks.tsx'
 import { utcDay } from './when.tsx'
 import { count, STEPS, type Tone } from './words.ts'
@@ -68,7 +69,10 @@ export function Coverage({ of }: { of: NonNullable<Step['coverage']> }) {
           <ul style={{ margin: 0, paddingLeft: '1.2em' }}>
             {of.files_skipped.slice(0, 50).map(({ name, reason }) => (
               <li key={name}>
-                <span className="mono">{name}</span>: {reason}
+                <span className="mono">
+                  <Foreign>{name}</Foreign>
+                </span>
+                : <Foreign>{reason}</Foreign>
               </li>
             ))}
           </ul>

@@ -4,6 +4,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { readList } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { Filters, TextFilter } from '../../parts/filters.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
 import type { PackageRecord } from '../../parts/record.ts'
 
@@ -33,7 +34,9 @@ export function Files({ record: { name, version, distribution, arch } }: { recor
             <>
               <ul className="paths" aria-label="Files">
                 {items.map((path) => (
-                  <li key={path} className="mono">{`/${path}`}</li>
+                  <li key={path} className="mono">
+                    <Foreign>{`/${path}`}</Foreign>
+                  </li>
                 ))}
               </ul>
               <Pager page={page} pages={pages} total={total} what={total === 1 ? 'file' : 'files'} />

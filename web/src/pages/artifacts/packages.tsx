@@ -4,6 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { readList, type Answered } from '../../api/api.ts'
 import { clearNews, useNews } from '../../api/live.ts'
+import { Foreign } from '../../parts/foreign.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
@@ -41,7 +42,7 @@ const COLUMNS: readonly Column<Item>[] = [
               whiteSpace: 'nowrap',
             }}
           >
-            {description}
+            <Foreign>{description}</Foreign>
           </div>
         )}
       </>

@@ -7,6 +7,7 @@ import { readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { ExportLinks } from '../../parts/export-links.tsx'
 import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../parts/filters.tsx'
+import { shown } from '../../parts/foreign.tsx'
 import { Event } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
@@ -105,7 +106,7 @@ export default function Audit() {
       </Answer>
       <Drawer opened={open !== null} onClose={() => setOpen(null)} position="right" size="lg" title={open?.action}>
         <Code block tabIndex={0} aria-label="The entry as JSON">
-          {JSON.stringify(open, null, 2)}
+          {shown(JSON.stringify(open, null, 2))}
         </Code>
       </Drawer>
     </Page>

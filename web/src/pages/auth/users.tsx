@@ -6,6 +6,7 @@ import { ROLE_DESCRIPTIONS, ROLES } from '../../../../src/domain/roles.ts'
 import { call, read, type Answered } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -37,7 +38,7 @@ export default function Users() {
                     {username}
                     {full && (
                       <Text size="xs" c="dimmed">
-                        {full}
+                        <Foreign>{full}</Foreign>
                       </Text>
                     )}
                   </>

@@ -6,6 +6,7 @@ import { useEffect, useState } from 'react'
 import { client, readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { ChoiceFilter, Filters, TextFilter } from '../../parts/filters.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { utc } from '../../parts/when.tsx'
@@ -72,11 +73,13 @@ function Line({ of: { timestamp, level, message, name, data, request_id: request
       <span className="mono">{utc(timestamp).replace(' UTC', '')}</span>{' '}
       <Toned tone={level === 'error' || level === 'fatal' ? 'bad' : level === 'warn' ? 'care' : 'good'}>{level}</Toned>{' '}
       {name && <b>{name}: </b>}
-      {message} {request && <span className="mono">{request}</span>}
+      <Foreign>{message}</Foreign> {request && <span className="mono">{request}</span>}
       {data && (
         <details>
           <summary>more</summary>
-          <Code block>{JSON.stringify(data, null, 2)}</Code>
+          <Code block>
+            <Foreign>{JSON.stringify(data, null, 2)}</Foreign>
+          </Code>
         </details>
       )}
     </div>

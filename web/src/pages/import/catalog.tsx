@@ -8,6 +8,7 @@ import { problemOf } from '../../api/problem.ts'
 import { Answer, Empty, Failure } from '../../parts/answer.tsx'
 import { useDistributions } from '../../parts/distributions.ts'
 import { Filters, TextFilter } from '../../parts/filters.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { bytes, count } from '../../parts/words.ts'
 
@@ -49,7 +50,7 @@ export function Catalog() {
                           <>
                             {name}
                             <Text size="xs" c="dimmed" lineClamp={1}>
-                              {description}
+                              <Foreign>{description}</Foreign>
                             </Text>
                           </>
                         ),

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { call, client, read, type Answered } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { utc, When } from '../../parts/when.tsx'
 import { count, type Tone } from '../../parts/words.ts'
@@ -149,7 +150,7 @@ function Lines({ id }: { id: number }) {
             {level === 'error' || level === 'warn' ? (
               <Toned tone={level === 'error' ? 'bad' : 'care'}>{message}</Toned>
             ) : (
-              message
+              <Foreign>{message}</Foreign>
             )}
           </Text>
         ))}

@@ -7,7 +7,8 @@ import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
 import { ACTIONS, count } from '../../parts/words.ts'
 import { approves as isApproval, bodyOf, type Draft } from './decision.ts'
-import { Ends, WHY_SAFE } from './ends.tsx'
+import type { Suggested } from './ending.ts'
+import { Ends } from './ends.tsx'
 import { evidenceOf, type Action, type Evidence } from './item.ts'
 import { Reason } from './reasons.tsx'
 import { idOf, type RecordId } from './record-id.ts'
@@ -24,13 +25,13 @@ interface DecideProps {
   setAction: (action: Action | null) => void
   draft: Draft
   setDraft: (draft: Draft) => void
-  /** the draft ends by itself soon, because the package is exploited */
-  isSafe: boolean
+  /** the end that the form began with */
+  suggested: Suggested
   /** @param records the records of the decision, the open one first */
   onDecided: (records: RecordId[], made: Made) => void
 }
 
-export function Decide({ record, evidence, action, setAction, draft, setDraft, isSafe, onDecided }: DecideProps) {
+export function Decide({ record, evidence, action, setAction, draft, setDraft, suggested, onDecided }: DecideProps) {
   const { name, version, distribution, arch } = record
   const now = Date.now()
   const queries = useQueryClient()
@@ -43,7 +44,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, i
     mutationKey: decidingKey(record),
     mutationFn: (body: NonNullable<ReturnType<typeof bodyOf>>) =>
       call('POST /security/packages/{name}/{version}/decide', { params: { name, version }, query: {}, body }),
-    onMutate: () => performance.now(),
+    onMutate: () => Date.now(),
     onSuccess: async ({ decisions }, _, sentAt) => {
       const others = scope.elsewhere ? heldElsewhere(evidence) : []
       const records = [distribution, ...others].map((one) => ({ name, version, arch, distribution: one }))
@@ -53,7 +54,8 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, i
         action,
         what: `${name} ${version}`,
         where: records.map((one) => one.distribution),
-        seconds: (performance.now() - sentAt) / 1000,
+        at: sentAt,
+        seconds: (Date.now() - sentAt) / 1000,
       })
       for (const one of records) await queries.invalidateQueries({ queryKey: evidenceOf(one).queryKey })
     },
@@ -93,7 +95,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, i
               ending={draft.ending}
               now={now}
               choose={(ending) => setDraft({ ...draft, ending })}
-              why={isSafe ? WHY_SAFE : null}
+              suggested={suggested}
             />
           )}
           <ScopeChoice action={action} evidence={evidence} scope={scope} setScope={setScope} />

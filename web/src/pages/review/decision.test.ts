@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { bodyOf, EMPTY_DRAFT } from './decision.ts'
-import { daysOf, firstDay, safeEnding, wrongEnding, type Ending } from './ending.ts'
+import { choicesWith, daysOf, firstDay, suggestedEnding, wrongEnding, type Ending } from './ending.ts'
 
 const NOW = Date.parse('2026-11-24T15:00:00Z')
 const record = { name: 'curl', version: '1', arch: 'amd64', distribution: 'noble' }
@@ -42,14 +42,22 @@ test('a rejection has no end, whatever was chosen for an approval before', () =>
 })
 
 test.each([
-  [true, 90],
-  [false, null],
-])(
-  'an approval of what is known exploited (%s) ends after %s days unless the person chooses otherwise',
-  (exploited, days) => {
-    expect(daysOf(safeEnding(exploited), NOW)).toBe(days)
-  },
-)
+  ['no end by the settings', 0, false, null, null],
+  ['no end by the settings, exploited', 0, true, 90, 'because it is known to be exploited'],
+  ['a year by the settings', 365, false, 365, 'as the settings suggest'],
+  ['a year by the settings, exploited', 365, true, 90, 'because it is known to be exploited'],
+  ['a week by the settings, exploited', 7, true, 7, 'as the settings suggest'],
+])('with %s the form suggests an end', (_, setting, exploited, days, why) => {
+  const suggested = suggestedEnding(exploited, setting)
+  expect(daysOf(suggested.ending, NOW)).toBe(days)
+  expect(suggested.why).toBe(why && `${days} days, ${why}.`)
+  expect(choicesWith(suggested.ending.choice)).toContain(suggested.ending.choice)
+})
+
+test('an end that is suggested is offered among the usual ones, in their order', () => {
+  expect(choicesWith('45')).toEqual(['7', '30', '45', '90', '180', 'date', 'none'])
+  expect(choicesWith('none')).toEqual(['7', '30', '90', '180', 'date', 'none'])
+})
 
 test('the first day that the field offers is one that can be sent', () => {
   expect(daysOf({ choice: 'date', day: firstDay(NOW) }, NOW)).toBe(2)

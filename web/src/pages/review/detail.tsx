@@ -12,9 +12,11 @@ import { FindingsTable, inOrder } from '../../parts/findings.tsx'
 import { saw, Verdicts } from '../../parts/verdicts.tsx'
 import { Assign } from './assign.tsx'
 import { Decide, decidingKey } from './decide.tsx'
+import { suggestedEnding } from './ending.ts'
 import { Facts, Head } from './head.tsx'
 import { evidenceOf, type Action, type Evidence, type QueueItem } from './item.ts'
 import type { Made } from './made.ts'
+import { Onlookers } from './onlookers.tsx'
 import { Overtaken } from './overtaken.tsx'
 import type { RecordId } from './record-id.ts'
 import { Changes, Earlier, Radius } from './sections.tsx'
@@ -27,6 +29,8 @@ interface DetailProps {
   action: Action | null
   setAction: (action: Action | null) => void
   mayDecide: boolean
+  /** of the setting; 0: no end */
+  approvalDays: number
   onDecided: (records: RecordId[], made: Made) => void
   /** the record no longer waits, whoever decided it */
   onSettled: (record: RecordId) => void
@@ -40,13 +44,15 @@ export function Detail({
   action,
   setAction,
   mayDecide,
+  approvalDays,
   onDecided,
   onSettled,
   onReopened,
 }: DetailProps) {
   const evidence = useQuery({ ...evidenceOf(record) })
   const isExploited = evidence.data?.findings.some((finding) => finding.holding && finding.in_kev) ?? false
-  const { fresh, draft, setDraft, forget } = useDraft({ record, isExploited, action, reopen: setAction })
+  const suggested = suggestedEnding(isExploited, approvalDays)
+  const { fresh, draft, setDraft, forget } = useDraft({ record, ending: suggested.ending, action, reopen: setAction })
   const rescan = useRescan(record)
   // The event of the person's own decision may arrive before its answer: then nobody else has decided.
   const isSending = useIsMutating({ mutationKey: decidingKey(record) }) > 0
@@ -66,13 +72,14 @@ export function Detail({
         {(data) => (
           <>
             <Head data={data} downloads={radius}>
+              <Onlookers record={record} />
               {mayDecide && !isSettled && <Buttons setAction={setAction} rescan={rescan} />}
             </Head>
             {mayDecide && !isSettled && action && (
               <Decide
                 {...{ record, action, setAction, draft, setDraft }}
                 evidence={data}
-                isSafe={isExploited && draft.ending.choice === fresh.ending.choice}
+                suggested={suggested}
                 onDecided={decided}
               />
             )}

@@ -1,6 +1,6 @@
 // Typed reasons, kept in this tab until they are sent: a session that ends, a link that is followed or a reload loses none.
 import type { Draft } from './decision.ts'
-import { CHOICES } from './ending.ts'
+import { isChoice } from './ending.ts'
 import type { Action } from './item.ts'
 import { idOf, type RecordId } from './record-id.ts'
 
@@ -42,7 +42,7 @@ export function keptDraft(store: Store, key: string): KeptDraft | null {
     const isKnown =
       (action === null || ACTIONS.includes(action)) &&
       [reason, target, ending.day].every((text) => typeof text === 'string') &&
-      CHOICES.includes(ending.choice)
+      isChoice(ending.choice)
     return isKnown ? { action, draft: { reason, target, ending: { choice: ending.choice, day: ending.day } } } : null
   } catch {
     return null

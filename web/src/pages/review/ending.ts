@@ -1,17 +1,41 @@
 // When an approval ends. The same value is shown in the form and sent, so that they cannot differ.
 
-export const CHOICES = ['7', '30', '90', '180', 'date', 'none'] as const
+const DAYS = ['7', '30', '90', '180']
 
 export interface Ending {
-  choice: (typeof CHOICES)[number]
+  /** a number of days, `date` or `none` */
+  choice: string
   /** the last day, `2026-12-24`, as far as it was typed; for the choice `date` */
   day: string
 }
 
 export const NO_END: Ending = { choice: 'none', day: '' }
 
-/** The end that a form offers first: what is exploited today is looked at again, the policy ends no other approval. */
-export const safeEnding = (exploited: boolean): Ending => (exploited ? { choice: '90', day: '' } : NO_END)
+/** What is exploited today is looked at again within these days, unless the person chooses otherwise. */
+const EXPLOITED_DAYS = 90
+
+/** What a form suggests, and why. */
+export interface Suggested {
+  ending: Ending
+  why: string | null
+}
+
+/** @param days of the setting `security.approval_days`; 0: no end */
+export function suggestedEnding(exploited: boolean, days: number): Suggested {
+  const ends = exploited ? Math.min(days || EXPLOITED_DAYS, EXPLOITED_DAYS) : days
+  if (ends === 0) return { ending: NO_END, why: null }
+  const why = ends === days ? 'as the settings suggest' : 'because it is known to be exploited'
+  return { ending: { choice: String(ends), day: '' }, why: `${ends} days, ${why}.` }
+}
+
+/** The choices of a form. @param also the suggested one, which need not be one of the usual ones */
+export function choicesWith(also: string): string[] {
+  const days = /^[1-9]\d*$/.test(also) ? [...new Set([...DAYS, also])].sort((a, b) => Number(a) - Number(b)) : DAYS
+  return [...days, 'date', 'none']
+}
+
+export const isChoice = (text: unknown): text is string =>
+  text === 'date' || text === 'none' || (typeof text === 'string' && /^[1-9]\d{0,3}$/.test(text))
 
 const DAY_MS = 86_400_000
 /** The limit of the service: ten years. */

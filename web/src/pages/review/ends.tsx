@@ -1,16 +1,15 @@
 // How long an approval is valid.
 import { Group, SegmentedControl, Text, TextInput } from '@mantine/core'
-import { CHOICES, firstDay, wrongEnding, type Ending } from './ending.ts'
+import { choicesWith, firstDay, wrongEnding, type Ending, type Suggested } from './ending.ts'
 
 interface EndsProps {
   ending: Ending
   now: number
   choose: (ending: Ending) => void
-  /** why this end was chosen for the person */
-  why?: string | null
+  suggested: Suggested
 }
 
-export function Ends({ ending, now, choose, why = null }: EndsProps) {
+export function Ends({ ending, now, choose, suggested }: EndsProps) {
   const wrong = wrongEnding(ending, now)
   return (
     <Group align="flex-end">
@@ -22,14 +21,14 @@ export function Ends({ ending, now, choose, why = null }: EndsProps) {
           aria-labelledby="expiry"
           value={ending.choice}
           onChange={(choice) => choose({ ...ending, choice })}
-          data={CHOICES.map((value) => ({
+          data={choicesWith(suggested.ending.choice).map((value) => ({
             value,
             label: value === 'none' ? 'no end' : value === 'date' ? 'date' : `${value} d`,
           }))}
         />
-        {why && (
+        {suggested.why && ending.choice === suggested.ending.choice && (
           <Text size="xs" c="dimmed">
-            {why}
+            {suggested.why}
           </Text>
         )}
       </div>
@@ -49,5 +48,3 @@ export function Ends({ ending, now, choose, why = null }: EndsProps) {
     </Group>
   )
 }
-
-export const WHY_SAFE = '90 days, because it is known to be exploited.'

@@ -6,7 +6,7 @@ import { distance } from '../../parts/when.tsx'
 import { chance } from '../../parts/words.ts'
 import type { QueueGroup, QueueItem } from './item.ts'
 import { dueWord, type Shared } from './order.ts'
-import { groupName } from './rows.ts'
+import { groupName, type GroupedBy } from './rows.ts'
 
 interface EntryProps {
   item: QueueItem
@@ -56,6 +56,7 @@ export const Entry = memo(function Entry({
           <b>{name}</b> <span className="mono">{version}</span>
         </ListLink>
         {shared.distribution === null && <small> {distribution}</small>}
+        <FixHere item={item} />
       </span>
       <Risk worst={item.worst_severity} exploited={item.kev_count > 0} epss={item.epss_max} />
       <span className="due">
@@ -67,7 +68,7 @@ export const Entry = memo(function Entry({
 
 interface GroupEntryProps {
   group: QueueGroup
-  by: 'source' | 'findings'
+  by: GroupedBy
   href: string
   isOpen: boolean
   isUnfolded: boolean
@@ -147,6 +148,12 @@ function Risk({ worst, exploited, epss }: { worst: string | null; exploited: boo
       <span className="epss">{epss === null ? '' : <span title="EPSS">{chance(epss)}</span>}</span>
     </>
   )
+}
+
+/** That the fix is here already: then this version may not be needed. */
+function FixHere({ item: { fixed_here: here, fixed_waiting: waiting } }: { item: QueueItem }) {
+  if (here) return <small title={`${here} is published here`}> fix is here</small>
+  return waiting ? <small title={`${waiting} is under review here`}> fix waits</small> : null
 }
 
 function DueMark({ item: { sla }, shared }: { item: Pick<QueueItem, 'sla'>; shared: Shared }) {

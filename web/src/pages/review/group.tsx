@@ -1,21 +1,20 @@
 // The right pane for a group: its packages with their risk, and one decision about all of them.
 import { Button, Group, Text } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
-import type { Answered } from '../../api/api.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Section } from '../../parts/page.tsx'
 import { chance, count } from '../../parts/words.ts'
 import type { QueueGroup, QueueItem } from './item.ts'
 import { idOf } from './record-id.ts'
 import { RiskRows } from './risks.tsx'
-import { groupName } from './rows.ts'
+import { groupName, type GroupedBy } from './rows.ts'
 import { OPEN_RECORD, useWantedFocus } from './use-announced.ts'
-import { MOST_MEMBERS } from './use-queue.ts'
 
 interface GroupDetailProps {
   group: QueueGroup | null
-  by: 'source' | 'findings'
-  members: UseQueryResult<Answered<'GET /security/review-queue'>>
+  by: GroupedBy
+  /** the first ones, as far as one decision can be about them */
+  members: UseQueryResult<{ items: QueueItem[]; total: number }>
   decided: ReadonlySet<string>
   mayDecide: boolean
   decide: (decision: 'approve' | 'reject', records: readonly QueueItem[]) => void
@@ -33,7 +32,7 @@ export function GroupDetail({ group, by, members, decided, mayDecide, decide }: 
             <>
               <div className="head">
                 <Heading name={name} />
-                <Text>{sentence(items, total, by)}</Text>
+                <Text>{sentence(items, total, shared(by, group))}</Text>
                 {mayDecide && waiting.length > 0 && (
                   <Group gap="xs" my="xs">
                     <Button onClick={() => decide('approve', waiting)}>{`Approve all ${waiting.length}`}</Button>
@@ -42,8 +41,8 @@ export function GroupDetail({ group, by, members, decided, mayDecide, decide }: 
                     </Button>
                   </Group>
                 )}
-                {total > MOST_MEMBERS && (
-                  <Text size="sm">{`The first ${MOST_MEMBERS} of ${total} are decided at once.`}</Text>
+                {total > items.length && (
+                  <Text size="sm">{`The first ${items.length} of ${total} are decided at once.`}</Text>
                 )}
               </div>
               <Section title="Packages">
@@ -66,12 +65,17 @@ function Heading({ name }: { name: string }) {
   )
 }
 
+function shared(by: GroupedBy, group: QueueGroup | null): string {
+  if (by === 'source') return 'of one source'
+  return group?.fix_version ? `that ${group.fix_version} of the source fixes` : 'with the same findings'
+}
+
 /** @returns "28 packages of one source, 3 known exploited, EPSS up to 92 %." */
-function sentence(items: readonly QueueItem[], total: number, by: 'source' | 'findings'): string {
+function sentence(items: readonly QueueItem[], total: number, shared: string): string {
   const exploited = items.filter(({ kev_count: n }) => n > 0).length
   const epss = Math.max(0, ...items.map(({ epss_max }) => epss_max ?? 0))
   return `${[
-    `${count(total, 'package')} ${by === 'source' ? 'of one source' : 'with the same findings, which the same fix ends'}`,
+    `${count(total, 'package')} ${shared}`,
     ...(exploited > 0 ? [`${exploited} known exploited`] : []),
     ...(epss > 0 ? [`EPSS up to ${chance(epss)}`] : []),
   ].join(', ')}.`

@@ -2,9 +2,11 @@
 import { read, type Answered } from '../../api/api.ts'
 import type { RecordId } from './record-id.ts'
 
-export type QueueItem = Answered<'GET /security/review-queue'>['items'][number]
+export const QUEUE = 'GET /security/review-queue'
 
-export type QueueGroup = NonNullable<Answered<'GET /security/review-queue'>['groups']>[number]
+export type QueueItem = Answered<typeof QUEUE>['items'][number]
+
+export type QueueGroup = NonNullable<Answered<typeof QUEUE>['groups']>[number]
 
 export const evidenceOf = ({ name, version, distribution, arch }: RecordId) =>
   read('GET /security/packages/{name}/{version}/evidence', { params: { name, version }, query: { distribution, arch } })

@@ -1,6 +1,8 @@
 // The left pane: what is chosen, the rows of the queue, and its pages.
 import { Button, Group, NativeSelect, Text } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef } from 'react'
+import { problemOf } from '../../api/problem.ts'
 import { useFilter } from '../../parts/filters.tsx'
 import { Pager } from '../../parts/pager.tsx'
 import { Entry, GroupEntry } from './entry.tsx'
@@ -17,12 +19,13 @@ interface ListProps {
   selection: Selection
   select: (item: QueueItem, range: boolean) => void
   selectAll: () => void
+  selectMatching: (items: readonly QueueItem[]) => void
   selectNone: () => void
   decide: (decision: 'approve' | 'reject') => void
   open: (id: string) => void
 }
 
-export function List({ queue, mayDecide, selection, select, selectAll, selectNone, decide, open }: ListProps) {
+export function List({ queue, mayDecide, selection, select, decide, open, ...selecting }: ListProps) {
   const { list, rows, page, size, group, sort, decided, unfolded, setUnfolded } = queue
   const pane = useRef<HTMLDivElement>(null)
   const listed = JSON.stringify([queue.filters, page, size, group, sort])
@@ -42,7 +45,7 @@ export function List({ queue, mayDecide, selection, select, selectAll, selectNon
   return (
     <section className="list" aria-label="Queue">
       <div className="bar">
-        {mayDecide && <Chosen {...{ records, selection, selectAll, selectNone, decide }} />}
+        {mayDecide && <Chosen {...{ queue, records, selection, decide }} {...selecting} />}
         <Order sort={sort} group={group} />
       </div>
       <div className="scroll" ref={pane}>
@@ -104,17 +107,20 @@ function useShared(items: Parameters<typeof sharedBy>[0]) {
   return kept.current
 }
 
-interface ChosenProps extends Pick<ListProps, 'selection' | 'selectAll' | 'selectNone' | 'decide'> {
+interface ChosenProps extends Pick<
+  ListProps,
+  'queue' | 'selection' | 'selectAll' | 'selectMatching' | 'selectNone' | 'decide'
+> {
   records: readonly QueueItem[]
 }
 
-/** How many are selected, all of the page, and the decisions about them. It stays in view. */
-function Chosen({ records, selection: { ids }, selectAll, selectNone, decide }: ChosenProps) {
+/** How many are selected, all of the page or of the queue, and the decisions about them. It stays in view. */
+function Chosen({ queue, records, selection: { ids }, selectAll, selectMatching, selectNone, decide }: ChosenProps) {
   const here = records.filter((one) => ids.has(idOf(one))).length
   const isAll = records.length > 0 && here === records.length
   const tooMany = ids.size > MOST_SELECTED
   return (
-    <Group gap="xs" role="status" wrap="nowrap">
+    <Group gap="xs" role="status">
       <input
         type="checkbox"
         aria-label={`Select all ${records.length} packages on this page`}
@@ -140,9 +146,27 @@ function Chosen({ records, selection: { ids }, selectAll, selectNone, decide }: 
             None
           </Button>
           {tooMany && <Text size="xs">{`at most ${MOST_SELECTED} at once`}</Text>}
+          {isAll && !queue.group && <AllMatching {...{ queue, selectMatching }} selected={ids.size} />}
         </>
       )}
     </Group>
+  )
+}
+
+/** Offers to select what other pages have too. */
+function AllMatching({
+  queue,
+  selectMatching,
+  selected,
+}: Pick<ChosenProps, 'queue' | 'selectMatching'> & { selected: number }) {
+  const all = useMutation({ mutationFn: queue.readMatching, onSuccess: selectMatching })
+  const total = queue.list.data?.total ?? 0
+  if (all.isError) return <Text size="xs">{problemOf(all.error).detail}</Text>
+  if (all.isSuccess || total <= selected) return null
+  return (
+    <Button size="compact-sm" variant="subtle" loading={all.isPending} onClick={() => all.mutate()}>
+      {total > MOST_SELECTED ? `Select the first ${MOST_SELECTED} of ${total}` : `Select all ${total}`}
+    </Button>
   )
 }
 

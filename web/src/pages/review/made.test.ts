@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { told, toldUndone, type Made, type UndoneItem } from './made.ts'
+import { told, toldUndone, undoneItems, waitAgain, type Made, type UndoneItem } from './made.ts'
 
-const made: Made = { ids: [7], action: 'accept_risk', what: 'curl 8.1', where: ['noble'], seconds: 0.62 }
-const undone: UndoneItem = { result: 'undone', detail: null, served: false, downloads: { clients: 0 } }
-const failed: UndoneItem = { result: 'failed', detail: 'it is too late', served: null, downloads: null }
+const made: Made = { ids: [7], action: 'accept_risk', what: 'curl 8.1', where: ['noble'], at: 0, seconds: 0.62 }
+const undone: UndoneItem = { result: 'undone', detail: null, served: false, downloads: { clients: 0 }, row: null }
+const failed: UndoneItem = { result: 'failed', detail: 'it is too late', served: null, downloads: null, row: null }
 
 test.each([
   [made, 'Approved curl 8.1. Published in noble after 0.6 s.'],
@@ -32,4 +32,26 @@ test.each([
   ],
 ])('%j is told as "%s"', (items, text) => {
   expect(toldUndone('curl 8.1', items)).toBe(text)
+})
+
+test('decisions of a part without an answer are not undone, and only rows that are undone wait again', () => {
+  const item = {
+    ...{
+      decision_id: 7,
+      result: 'undone' as const,
+      package: 'curl',
+      version: '8.1',
+      distribution: 'noble',
+      arch: 'amd64',
+    },
+    ...{ status: 'pending_review' as const, served: false, downloads: null, code: null, detail: null },
+  }
+  const rows = ['group:curl', 'curl 8.1 amd64 noble', 'wget 1.2 amd64 noble']
+  const items = undoneItems({ answers: [{ items: [item] }], failure: new Error('the connection broke off') }, [7, 8])
+  expect(items.map(({ result, detail }) => [result, detail])).toEqual([
+    ['undone', null],
+    ['failed', 'the connection broke off'],
+  ])
+  expect(waitAgain(rows, items)).toEqual(['curl 8.1 amd64 noble'])
+  expect(waitAgain(rows, undoneItems({ answers: [{ items: [item, item] }] }, [7, 8]))).toEqual(rows)
 })

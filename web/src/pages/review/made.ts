@@ -1,6 +1,10 @@
 // A decision that was just made, as the note about it says. Pure.
+import type { Answered } from '../../api/api.ts'
+import { problemOf } from '../../api/problem.ts'
 import { count } from '../../parts/words.ts'
+import type { Parted } from './in-parts.ts'
 import type { Action } from './item.ts'
+import { idOf } from './record-id.ts'
 
 export interface Made {
   /** ids of the decisions */
@@ -10,6 +14,8 @@ export interface Made {
   what: string
   /** the distributions of its records */
   where: string[]
+  /** when the first of it was sent, as `Date.now()` */
+  at: number
   /** from the click until the answer, after which clients see it */
   seconds: number
 }
@@ -37,6 +43,36 @@ export interface UndoneItem {
   detail: string | null
   served: boolean | null
   downloads: { clients: number } | null
+  /** the id of its row; null for a decision without an answer */
+  row: string | null
+}
+
+/** The results for each of these decisions, over all parts in which they were sent. */
+export function undoneItems(
+  { answers, failure }: Parted<Pick<Answered<'POST /security/decisions/undo'>, 'items'>>,
+  ids: readonly number[],
+): UndoneItem[] {
+  const told = answers.flatMap(({ items }) =>
+    items.map(({ result, detail, served, downloads, package: name, version, arch, distribution }) => ({
+      ...{ result, detail, served, downloads },
+      row: name && version && arch && distribution ? idOf({ name, version, arch, distribution }) : null,
+    })),
+  )
+  const lost = {
+    result: 'failed' as const,
+    detail: problemOf(failure).detail,
+    served: null,
+    downloads: null,
+    row: null,
+  }
+  return [...told, ...ids.slice(told.length).map(() => lost)]
+}
+
+/** Which of these rows wait again: all of them, or those of the decisions that were undone. */
+export function waitAgain(rows: readonly string[], items: readonly UndoneItem[]): string[] {
+  if (items.every(({ result }) => result === 'undone')) return [...rows]
+  const undone = new Set(items.flatMap(({ result, row }) => (result === 'undone' ? (row ?? []) : [])))
+  return rows.filter((row) => undone.has(row))
 }
 
 /** What an attempt to undo came to, with who fetched the packages meanwhile as far as that is known. */

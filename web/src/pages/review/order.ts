@@ -13,7 +13,8 @@ export const ORDERS = [
 export const GROUPS = [
   { value: '', label: 'not grouped' },
   { value: 'source', label: 'by source package' },
-  { value: 'findings', label: 'by findings and fix' },
+  { value: 'fix', label: 'by fix' },
+  { value: 'findings', label: 'by findings' },
 ] as const
 
 const DAY_MS = 86_400_000

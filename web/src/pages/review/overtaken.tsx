@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { copy } from '../../parts/copy.ts'
+import { Foreign } from '../../parts/foreign.tsx'
 import { ACTIONS } from '../../parts/words.ts'
 import type { Draft } from './decision.ts'
 import { evidenceOf, type Action, type Evidence } from './item.ts'
@@ -59,7 +60,8 @@ export function Overtaken({ record, evidence, action, draft, setDraft, close, on
     <Alert variant="outline" color="yellow" mb="lg" title="Somebody was faster" role="group">
       <Stack>
         <Text size="sm" role="status">
-          {meanwhile(evidence, Date.now())} Your decision ({ACTIONS[action]}) was not made. What you typed is here.
+          <Foreign>{meanwhile(evidence, Date.now())}</Foreign> Your decision ({ACTIONS[action]}) was not made. What you
+          typed is here.
         </Text>
         <Textarea
           label="Your reason"

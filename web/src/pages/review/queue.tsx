@@ -18,7 +18,7 @@ import { Bulk, type Chosen } from './bulk.tsx'
 import { Detail } from './detail.tsx'
 import { GroupDetail } from './group.tsx'
 import { Help } from './help.tsx'
-import { evidenceOf, type Action, type QueueItem } from './item.ts'
+import { evidenceOf, QUEUE, type Action, type QueueItem } from './item.ts'
 import { List } from './list.tsx'
 import { idOf, parseId } from './record-id.ts'
 import { parseGroup } from './rows.ts'
@@ -26,7 +26,7 @@ import { allToggled, extended, NOTHING, toggled, type Selection } from './select
 import { Toast, useUndo } from './toast.tsx'
 import { useAnnounced } from './use-announced.ts'
 import { useDecisions } from './use-decisions.ts'
-import { QUEUE, useQueue, type QueueState } from './use-queue.ts'
+import { useQueue, type QueueState } from './use-queue.ts'
 import './review.css'
 
 const REASONS = Object.keys(HELD_REASONS).map((value) => ({ value, label: value.replaceAll('_', ' ') }))
@@ -48,6 +48,7 @@ export default function Queue() {
   const undo = useUndo(made, (ids) => {
     queue.unmark(ids)
     if (ids[0] !== undefined) show(ids[0])
+    if (ids.some((id) => !rows.some((row) => row.id === id))) reload()
   })
   useNeighbours(queue)
   const announced = useAnnounced(queue)
@@ -102,6 +103,7 @@ export default function Queue() {
     '?': () => setHelp(true),
   })
   const waiting = list.data && list.data.review_count - [...decided].filter((id) => parseGroup(id) === null).length
+  const approvalDays = list.data?.approval_days ?? 0
   const isFiltered = Object.keys(queue.filters).length > 0
 
   return (
@@ -139,6 +141,7 @@ export default function Queue() {
                 <List
                   {...{ queue, mayDecide, selection, select }}
                   selectAll={() => setSelection((now) => allToggled(now, ids))}
+                  selectMatching={(items) => setSelection({ ids: new Set(items.map(idOf)), anchor: null })}
                   selectNone={() => setSelection(NOTHING)}
                   decide={(decision) => decideSeveral(decision, ofSelection())}
                   open={goTo}
@@ -152,7 +155,7 @@ export default function Queue() {
                       key={open.id}
                       record={open.record}
                       radius={open.item?.blast_radius ?? null}
-                      {...{ action, mayDecide, onDecided, onSettled }}
+                      {...{ action, mayDecide, approvalDays, onDecided, onSettled }}
                       setAction={openForm}
                       onReopened={(record) => queue.unmark([idOf(record)])}
                     />
@@ -180,6 +183,7 @@ export default function Queue() {
       {several && (
         <Bulk
           {...several}
+          approvalDays={approvalDays}
           close={() => setSeveral(null)}
           onDone={(records, failed, now) => {
             onSeveral(records, failed, now)

@@ -1,5 +1,6 @@
 // The risk of each of several records, beside what a decision would do to each.
-import type { ReactNode } from 'react'
+import { Button } from '@mantine/core'
+import { useState, type ReactNode } from 'react'
 import { Exploited, SeverityMark } from '../../parts/marks.tsx'
 import { Rows, type Column } from '../../parts/rows.tsx'
 import { chance } from '../../parts/words.ts'
@@ -31,10 +32,28 @@ interface RiskRowsProps {
   label: string
   /** what happens to the record with this number */
   outcome?: (at: number) => ReactNode
+  /** whether the record with this number is shown before the others, so that it is seen among thousands */
+  isFirst?: (at: number) => boolean
 }
 
-export function RiskRows({ records, label, outcome }: RiskRowsProps) {
+/** Rows that a page draws without delay. */
+const STEP = 100
+
+export function RiskRows({ records, label, outcome, isFirst = () => false }: RiskRowsProps) {
+  const [shown, setShown] = useState(STEP)
   const at = new Map(records.map((record, i) => [record, i]))
   const last: Column<Risky>[] = outcome ? [{ head: 'Outcome', cell: (record) => outcome(at.get(record) ?? 0) }] : []
-  return <Rows of={records} label={label} id={idOf} columns={[...COLUMNS, ...last]} />
+  const isBefore = (_: Risky, i: number) => isFirst(i)
+  const ordered = [...records.filter(isBefore), ...records.filter((record, i) => !isBefore(record, i))]
+  const left = records.length - shown
+  return (
+    <>
+      <Rows of={ordered.slice(0, shown)} label={label} id={idOf} columns={[...COLUMNS, ...last]} />
+      {left > 0 && (
+        <Button size="compact-sm" variant="default" mt="xs" onClick={() => setShown(shown + STEP)}>
+          {`Show ${Math.min(STEP, left)} more of ${records.length}`}
+        </Button>
+      )}
+    </>
+  )
 }

@@ -5,7 +5,7 @@ import { groupId, groupName, parseGroup, rowsOf } from './rows.ts'
 const item = (name: string) => ({ name, version: '1', arch: 'amd64', distribution: 'noble' }) as never
 const group = (key: string, ...names: string[]) =>
   ({
-    ...{ key, names, packages_total: names.length },
+    ...{ key, names, packages_total: names.length, fix_version: null },
     first: { ...(item(names[0] as string) as object), source_package: 'texlive-bin', source_version: '2022.1' },
   }) as never
 const ids = (rows: ReturnType<typeof rowsOf>) => rows.map(({ id }) => id)
@@ -34,4 +34,10 @@ test.each([
   ['findings', ['a', 'b', 'c', 'd'], 'a, b and 2 more'],
 ] as const)('a group by %s of %j is called "%s"', (by, names, name) => {
   expect(groupName(group('k', ...names), by)).toBe(name)
+})
+
+test('a group by fix is called by its source and the version', () => {
+  expect(groupName({ ...(group('k', 'a', 'b') as object), fix_version: '2022.2' } as never, 'fix')).toBe(
+    'texlive-bin: fixed by 2022.2',
+  )
 })

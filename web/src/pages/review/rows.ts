@@ -35,8 +35,14 @@ export function rowsOf(
   })
 }
 
-/** @returns "texlive-bin 2022.1" for packages of one source, else "curl, libcurl4 and 12 more" */
-export function groupName({ first, names, packages_total: total }: QueueGroup, by: 'source' | 'findings'): string {
+export type GroupedBy = 'source' | 'findings' | 'fix'
+
+/** @returns "texlive-bin 2022.1" for packages of one source, "krb5: fixed by 1.21-3", else "curl, libcurl4 and 12 more" */
+export function groupName(
+  { first, names, packages_total: total, fix_version: fix }: QueueGroup,
+  by: GroupedBy,
+): string {
+  if (fix !== null) return `${first.source_package}: fixed by ${fix}`
   if (by === 'source') return `${first.source_package} ${first.source_version}`
   const shown = names.slice(0, 2)
   return total > shown.length ? `${shown.join(', ')} and ${total - shown.length} more` : shown.join(' and ')

@@ -8,8 +8,8 @@ export interface Selection {
 
 export const NOTHING: Selection = { ids: new Set(), anchor: null }
 
-/** One request decides about this many. */
-export const MOST_SELECTED = 200
+/** What one decision is about, at most; it is sent in parts. */
+export const MOST_SELECTED = 2000
 
 export function toggled({ ids }: Selection, id: string): Selection {
   const next = new Set(ids)

@@ -4,11 +4,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { call } from '../../api/api.ts'
 import { problemOf } from '../../api/problem.ts'
-import { told, toldUndone, UNDO_MS, type Made } from './made.ts'
+import { inParts } from './in-parts.ts'
+import { told, toldUndone, UNDO_MS, undoneItems, waitAgain, type Made } from './made.ts'
 
 export interface JustMade extends Made {
-  /** as `Date.now()` */
-  at: number
   /** ids of the rows that it took out of the queue */
   rows: string[]
 }
@@ -17,9 +16,10 @@ export interface JustMade extends Made {
 export function useUndo(made: JustMade | null, onUndone: (rows: string[]) => void) {
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: ({ ids }: JustMade) => call('POST /security/decisions/undo', { body: { ids } }),
-    onSuccess: async (_, { rows }) => {
-      onUndone(rows)
+    mutationFn: async ({ ids }: JustMade) =>
+      undoneItems(await inParts(ids, (part) => call('POST /security/decisions/undo', { body: { ids: part } })), ids),
+    onSuccess: async (items, { rows }) => {
+      onUndone(waitAgain(rows, items))
       await queries.invalidateQueries({ queryKey: ['GET /security/packages/{name}/{version}/evidence'] })
       void queries.invalidateQueries({ queryKey: ['GET /dashboard/summary'] })
     },
@@ -42,7 +42,7 @@ export function Toast({ made, undo, close }: ToastProps) {
     if (isOver && undo.isIdle) close()
   }, [isOver, undo.isIdle, close])
   const text = isUndone
-    ? toldUndone(made.what, undo.data.items)
+    ? toldUndone(made.what, undo.data)
     : undo.isError
       ? `Not undone: ${problemOf(undo.error).detail}`
       : told(made)

@@ -3,11 +3,11 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
 import { clearNews } from '../../api/live.ts'
 import type { Chosen } from './bulk.tsx'
-import type { Action } from './item.ts'
+import { QUEUE, type Action } from './item.ts'
 import type { Made } from './made.ts'
 import { idOf, type RecordId } from './record-id.ts'
 import type { JustMade } from './toast.tsx'
-import { QUEUE, type QueueState } from './use-queue.ts'
+import type { QueueState } from './use-queue.ts'
 import { focusNext } from './use-announced.ts'
 
 export function useDecisions(queue: QueueState) {
@@ -32,7 +32,7 @@ export function useDecisions(queue: QueueState) {
     void queries.invalidateQueries({ queryKey: ['GET /dashboard/summary'] })
   }
   const note = (now: Made, ids: string[]) => {
-    setMade({ ...now, at: Date.now(), rows: ids })
+    setMade({ ...now, rows: ids })
     mark(ids)
   }
 
@@ -54,8 +54,10 @@ export function useDecisions(queue: QueueState) {
     const ids = records.map(idOf).filter((id) => !failed.has(id))
     if (ids.length === 0) return
     // A group is decided with the last of its packages.
+    const here = new Set(ids)
     const members = queue.members.data?.items.map(idOf) ?? []
-    const group = open?.kind === 'group' && members.every((id) => ids.includes(id) || decided.has(id)) ? [open.id] : []
+    const isWhole = members.every((id) => here.has(id) || decided.has(id))
+    const group = open?.kind === 'group' && isWhole ? [open.id] : []
     const gone = [...group, ...ids]
     note(now, gone)
     if (open && gone.includes(open.id)) openNext(gone)

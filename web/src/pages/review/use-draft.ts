@@ -3,25 +3,25 @@ import { useEffect, useRef, useState } from 'react'
 import { useSession } from '../../session/session.ts'
 import { EMPTY_DRAFT, type Draft } from './decision.ts'
 import { draftKey, forgetDraft, keepDraft, keptDraft } from './drafts.ts'
-import { safeEnding } from './ending.ts'
+import type { Ending } from './ending.ts'
 import type { Action } from './item.ts'
 import type { RecordId } from './record-id.ts'
 
 interface DraftProps {
   record: RecordId
-  /** whether it is known to be exploited: an approval then ends by itself */
-  isExploited: boolean
+  /** the end that an approval has unless the person chooses another */
+  ending: Ending
   action: Action | null
   /** opens the form that was open when the text was typed */
   reopen: (action: Action) => void
 }
 
-export function useDraft({ record, isExploited, action, reopen }: DraftProps) {
+export function useDraft({ record, ending, action, reopen }: DraftProps) {
   const key = draftKey(useSession()?.user?.username ?? '', record)
   const [kept] = useState(() => keptDraft(sessionStorage, key))
   const [typed, setDraft] = useState<Draft | null>(kept?.draft ?? null)
   const isSent = useRef(false)
-  const fresh: Draft = { ...EMPTY_DRAFT, ending: safeEnding(isExploited) }
+  const fresh: Draft = { ...EMPTY_DRAFT, ending }
   useEffect(() => {
     if (kept?.action && action === null) reopen(kept.action)
     // Only when the record is opened.

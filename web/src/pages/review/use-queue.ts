@@ -3,14 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { read, readList } from '../../api/api.ts'
-import type { QueueGroup, QueueItem } from './item.ts'
+import { QUEUE, type QueueGroup, type QueueItem } from './item.ts'
+import { readAll } from './read-all.ts'
 import { idOf, parseId, type RecordId } from './record-id.ts'
 import { groupId, parseGroup, rowsOf } from './rows.ts'
 
 const route = getRouteApi('/review')
-export const QUEUE = 'GET /security/review-queue'
-/** Members of a group that are read: as many as one request decides about. */
-export const MOST_MEMBERS = 200
+/** Members of a group that the list shows below its row. */
+const MOST_UNFOLDED = 200
 
 export type Open =
   | { kind: 'record'; id: string; record: RecordId; item: QueueItem | null }
@@ -31,21 +31,26 @@ export function useQueue() {
   const list = useQuery(readList(QUEUE, { query: { ...chosen, page, per_page: size, include_findings: false } }))
   const shown = item ?? last
   const openKey = parseGroup(shown)
-  const membersOf = (key: string | null) => ({
-    ...read(QUEUE, {
-      query: { ...chosen, ...(key && { member_of: key }), per_page: MOST_MEMBERS, include_findings: false },
-    }),
-    enabled: group !== undefined && key !== null,
+  const membersOf = (key: string | null) => ({ ...chosen, ...(key && { member_of: key }) })
+  const below = useQuery({
+    ...read(QUEUE, { query: { ...membersOf(unfolded), per_page: MOST_UNFOLDED, include_findings: false } }),
+    enabled: group !== undefined && unfolded !== null,
   })
-  const below = useQuery(membersOf(unfolded))
-  const members = useQuery(membersOf(openKey))
+  const members = useQuery({
+    queryKey: [QUEUE, 'members', membersOf(openKey)],
+    queryFn: () => readAll(membersOf(openKey)),
+    enabled: group !== undefined && openKey !== null,
+  })
 
   const rows = useMemo(
     () => rowsOf(list.data?.items ?? [], group ? (list.data?.groups ?? []) : null, unfolded, below.data?.items ?? []),
     [list.data, group, unfolded, below.data],
   )
-  for (const one of [...rows.flatMap((row) => (row.kind === 'record' ? row.item : [])), ...(members.data?.items ?? [])])
-    seen.current.set(idOf(one), one)
+  const see = (items: readonly QueueItem[]) => {
+    for (const one of items) seen.current.set(idOf(one), one)
+  }
+  see(rows.flatMap((row) => (row.kind === 'record' ? row.item : [])))
+  see(members.data?.items ?? [])
 
   const open = openOf(
     shown,
@@ -92,6 +97,12 @@ export function useQueue() {
       group,
     },
     ...{ page, size, seen: seen.current },
+    /** reads all records that match, as far as they can be selected */
+    readMatching: async () => {
+      const { items } = await readAll({ ...filters, sort })
+      see(items)
+      return items.filter((one) => !decided.has(idOf(one)))
+    },
     /** whether the URL names what is open: below 900 px only that is shown then */
     isNamed: item !== undefined,
     /** leaves the open row; the list stays where it is */

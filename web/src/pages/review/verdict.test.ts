@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { verdictOf } from './verdict.ts'
 
 const finding = (more: object = {}) => ({
-  ...{ holding: true, in_kev: false, fix_versions: ['1.21.1-10'], fixed_here: null },
+  ...{ holding: true, in_kev: false, fix_versions: ['1.21.1-10'], fixed_here: null, fixed_waiting: null },
   ...more,
 })
 const evidence = (findings: object[], more: object = {}) =>
@@ -25,6 +25,12 @@ test.each([
     evidence([finding({ fixed_here: '1.22-1' })]),
     { clients: 3 },
     '1 of 1 finding holds it, fixed by 1.21.1-10 (here: 1.22-1), 3 clients have it.',
+  ],
+  [
+    'the fix is under review here',
+    evidence([finding({ fixed_waiting: '1.22-1' })]),
+    NOBODY,
+    '1 of 1 finding holds it, fixed by 1.21.1-10 (waits for review here: 1.22-1), no client has it.',
   ],
   [
     'a source has the fix',

@@ -43,6 +43,8 @@ function place(fixed: Evidence['findings']): string {
   const [version] = here
   if (here.size === 1 && version) return `here: ${version}`
   if (fixed.some(({ fixed_here }) => fixed_here)) return 'some here'
+  const waiting = fixed.find(({ fixed_waiting: version }) => version)?.fixed_waiting
+  if (waiting) return `waits for review here: ${waiting}`
   const sources = new Set(fixed.flatMap(({ fix_available: fix }) => fix?.source ?? []))
   const [source] = sources
   return source === undefined ? 'not here' : `not here: ${source} has it`

@@ -7,6 +7,7 @@ import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { ExportLinks } from '../../parts/export-links.tsx'
 import { ChoiceFilter, Filters, FlagFilter, TextFilter } from '../../parts/filters.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { Exploited, Findings, SeverityMark, Status } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
@@ -100,7 +101,7 @@ function Name({ of: { id, aliases, in_kev: exploited, description } }: { of: Adv
         </Text>
       )}
       <Text size="xs" c="dimmed" maw={420} lineClamp={2}>
-        {description}
+        <Foreign>{description}</Foreign>
       </Text>
     </>
   )

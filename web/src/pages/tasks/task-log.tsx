@@ -3,6 +3,7 @@ import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { read } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { utc } from '../../parts/when.tsx'
 import { count } from '../../parts/words.ts'
 
@@ -19,7 +20,7 @@ export function TaskLog({ id }: { id: number }) {
         <>
           {error && (
             <Text size="sm" role="alert" mb="sm">
-              {error.detail}
+              <Foreign>{error.detail}</Foreign>
             </Text>
           )}
           {total > lines.length && (
@@ -34,7 +35,7 @@ export function TaskLog({ id }: { id: number }) {
               {lines.map(({ seq, at, level, message }) => (
                 <li key={seq}>
                   <time dateTime={at}>{utc(at)}</time> {level === 'info' ? '' : `${level}: `}
-                  {message}
+                  <Foreign>{message}</Foreign>
                 </li>
               ))}
             </ol>

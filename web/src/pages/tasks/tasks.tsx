@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { call, readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty, Failure } from '../../parts/answer.tsx'
 import { ChoiceFilter, Filters } from '../../parts/filters.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
@@ -119,7 +120,11 @@ function State({ of: { state, error } }: { of: Task }) {
   return (
     <>
       <Toned tone={tone}>{word}</Toned>
-      {error && <div>{error.detail}</div>}
+      {error && (
+        <div>
+          <Foreign>{error.detail}</Foreign>
+        </div>
+      )}
     </>
   )
 }

@@ -1,6 +1,7 @@
 // One upload: bytes, live steps of the gate, the verdict in words, and what to do next.
 import { Button, Group, Paper, Progress, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { Foreign } from '../../parts/foreign.tsx'
 import { Toned, Verdict } from '../../parts/marks.tsx'
 import { Coverage } from '../../parts/verdicts.tsx'
 import { bytes, HELD_REASONS, STEPS, VERDICTS as STEP_VERDICTS, type Tone } from '../../parts/words.ts'
@@ -72,7 +73,7 @@ function Ended({ outcome, upload }: { outcome: Outcome; upload: Upload }) {
       <div role="alert">
         <Toned tone="bad">other bytes have this name and version already</Toned>
         <Text size="sm" component="div">
-          {detail}
+          <Foreign>{detail}</Foreign>
           <dl style={{ margin: '0.3rem 0 0' }}>
             {Object.entries(body)
               .filter(([key]) => /sha256/.test(key))
