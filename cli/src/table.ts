@@ -11,9 +11,11 @@ import { doctorCommands } from './commands/doctor.ts'
 import { downloadCommands } from './commands/download.ts'
 import { importCommands } from './commands/imports.ts'
 import { logCommands } from './commands/logs.ts'
+import { machineCommands } from './commands/machines.ts'
 import { mirrorCommands } from './commands/mirrors.ts'
 import { packageCommands } from './commands/packages.ts'
 import { quarantineCommands } from './commands/quarantine.ts'
+import { readerCommands } from './commands/readers.ts'
 import { reservationCommands } from './commands/reservations.ts'
 import { reviewCommands } from './commands/review.ts'
 import { securityCommands } from './commands/security.ts'
@@ -36,6 +38,8 @@ export const TABLE: readonly Command[] = [
   ...reviewCommands,
   ...decisionCommands,
   ...distributionCommands,
+  ...readerCommands,
+  ...machineCommands,
   ...securityCommands,
   ...importCommands,
   ...sourceCommands,

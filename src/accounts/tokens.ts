@@ -8,7 +8,8 @@ import { invalidField, Problem } from '../domain/problem.ts'
 import type { Role } from '../domain/roles.ts'
 import { requireNarrower, type Scopes } from '../domain/scopes.ts'
 import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
-import { randomToken, sha256Hex } from '../kernel/crypto.ts'
+import { randomToken } from '../kernel/crypto.ts'
+import { tokenDigest } from '../kernel/token-digest.ts'
 import type { Db } from '../store/db.ts'
 import type { ApiTokensTable } from '../store/tables.ts'
 import { change, type ChangeDeps } from './change.ts'
@@ -49,13 +50,8 @@ export interface CreatedToken {
   scopes: Scopes | null
 }
 
-/**
- * The stored form of a token. A token with scopes has another form, which replicas of older builds without scopes do not find:
- * they refuse the token instead of accepting it without its scopes.
- */
-export function tokenHash(token: string, scopes: Scopes | null): string {
-  return sha256Hex(scopes ? `scoped ${token}` : token)
-}
+/** The stored form of a token. */
+export const tokenHash = (token: string, scopes: Scopes | null) => tokenDigest(token, scopes !== null)
 
 export interface Tokens {
   /** All tokens, newest first, including revoked and expired ones, but only the live tokens of CI jobs. */

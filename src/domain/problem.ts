@@ -62,6 +62,7 @@ export const PROBLEM_CODES = [
   'name_reserved',
   'task_ended',
   'task_cancelled',
+  'machines_full',
   // 412
   'changed_meanwhile',
   // 413, 424, 429

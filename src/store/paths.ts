@@ -13,6 +13,8 @@ export interface Paths {
   logs: string
   gnupg: string
   security: string
+  /** what listeners know about who may read private distributions */
+  access: string
   settings: string
   /** names the object store of this installation; missing while packages are kept on the disk */
   poolNote: string
@@ -32,6 +34,7 @@ export function createPaths(root: string): Paths {
     logs: join(root, 'logs'),
     gnupg: join(root, 'gnupg'),
     security: join(root, 'security'),
+    access: join(root, 'access'),
     settings: join(root, 'settings.json'),
     poolNote: join(root, 'pool-store.json'),
     keys: join(root, 'keys'),
@@ -47,8 +50,8 @@ export function createPaths(root: string): Paths {
 export async function ensurePaths(paths: Paths, trees: readonly string[]): Promise<void> {
   const served = [paths.root, paths.keys, paths.generations, ...trees.map((tree) => join(paths.root, tree))]
   for (const path of served) await ensureDirectory(path)
-  const { pool, manifests, incoming, quarantine, audit, logs, gnupg, security } = paths
+  const { pool, manifests, incoming, quarantine, audit, logs, gnupg, security, access } = paths
   const staging = dirname(incoming)
-  for (const path of [pool, manifests, staging, incoming, quarantine, audit, logs, gnupg, security])
+  for (const path of [pool, manifests, staging, incoming, quarantine, audit, logs, gnupg, security, access])
     await ensurePrivateDirectory(path)
 }

@@ -371,6 +371,7 @@ describe('every page', () => {
     '/tasks',
     '/users',
     '/tokens',
+    '/machines',
     '/settings',
     '/settings/ldap',
     '/backup',

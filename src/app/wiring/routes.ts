@@ -24,9 +24,11 @@ import { severalRoutes } from '../../api/import/several.ts'
 import { importSyncRoutes } from '../../api/import/sync.ts'
 import { importRoutes } from '../../api/import/sources.ts'
 import { installabilityRoutes } from '../../api/distributions/installability.ts'
+import { machineRoutes } from '../../api/machines/machines.ts'
 import { logRoutes } from '../../api/logs/logs.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
+import { readerRoutes } from '../../api/readers/readers.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
 import type { Route } from '../../api/http/route.ts'
 import { sbomRoutes } from '../../api/sbom/sbom.ts'
@@ -86,6 +88,8 @@ export function routesOf(
   const routes: Route[] = [
     ...authRoutes({ ...accounts, distributions: registry.distributions }),
     ...setupRoutes(accounts),
+    ...machineRoutes(accounts),
+    ...readerRoutes(accounts),
     ...packageRoutes({ db }),
     ...auditRoutes({ db, audit }),
     ...artifactRoutes({
@@ -153,12 +157,14 @@ export function routesOf(
       promoteSeveral: gate.promoteSeveral,
       previews,
       tasks,
+      readers: accounts.readers,
       hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
     }),
     ...distributionDetailRoutes({
       db,
       all: publishing.all,
-      setupOf: (codename, request) => publishing.setups.of(codename, publishing.reachedAt.of(request)),
+      setupOf: (codename, request, signsIn) =>
+        publishing.setups.of(codename, publishing.reachedAt.of(request), signsIn),
     }),
     ...installabilityRoutes({ db, audit, registry, tasks, installability: longWork.installability }),
     ...securityRoutes({

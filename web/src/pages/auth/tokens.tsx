@@ -1,16 +1,5 @@
 // API tokens: a new one is shown once, with example lines that use it. Stale ones are marked.
-import {
-  Alert,
-  Button,
-  Modal,
-  MultiSelect,
-  NumberInput,
-  Select,
-  Stack,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core'
+import { Button, Modal, MultiSelect, NumberInput, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ROLE_DESCRIPTIONS, ROLES, type Role } from '../../../../src/domain/roles.ts'
@@ -19,6 +8,7 @@ import { Answer, Empty, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { Form } from '../../parts/form.tsx'
+import { MadeToken } from '../../parts/made-token.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
@@ -202,11 +192,7 @@ function Create({ close }: { close: () => void }) {
 
 function Made({ token, close }: { token: string; close: () => void }) {
   return (
-    <Modal opened onClose={close} title="The token, once" closeOnClickOutside={false} size="lg">
-      <Alert color="gray" variant="outline" mb="md">
-        It is not shown again. Store it where the pipeline keeps secrets.
-      </Alert>
-      <Snippet label="Token" text={token} />
+    <MadeToken token={token} about="Store it where the pipeline keeps secrets." close={close}>
       <Text size="sm" mb="xs">
         As a masked variable <span className="mono">GATEHOUSE_TOKEN</span>, a pipeline with Node uploads so, and fails
         when the package is not published:
@@ -215,7 +201,6 @@ function Made({ token, close }: { token: string; close: () => void }) {
         label="Upload from a pipeline"
         text={`curl -fsSO ${base}cli/gatehouse.mjs\nnode gatehouse.mjs upload --url ${base} -d CODENAME package.deb`}
       />
-      <Button onClick={close}>I have stored it</Button>
-    </Modal>
+    </MadeToken>
   )
 }
