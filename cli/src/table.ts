@@ -11,10 +11,12 @@ import { doctorCommands } from './commands/doctor.ts'
 import { downloadCommands } from './commands/download.ts'
 import { importCommands } from './commands/imports.ts'
 import { logCommands } from './commands/logs.ts'
+import { machineCommands } from './commands/machines.ts'
 import { mirrorCommands } from './commands/mirrors.ts'
 import { packageCommands } from './commands/packages.ts'
 import { quarantineCommands } from './commands/quarantine.ts'
 import { repositoryCommands } from './commands/repositories.ts'
+import { readerCommands } from './commands/readers.ts'
 import { reservationCommands } from './commands/reservations.ts'
 import { reviewCommands } from './commands/review.ts'
 import { securityCommands } from './commands/security.ts'
@@ -38,6 +40,8 @@ export const TABLE: readonly Command[] = [
   ...decisionCommands,
   ...distributionCommands,
   ...repositoryCommands,
+  ...readerCommands,
+  ...machineCommands,
   ...securityCommands,
   ...importCommands,
   ...sourceCommands,

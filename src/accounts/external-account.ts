@@ -1,6 +1,7 @@
 // The account of a person whom a directory or an identity provider knows: created, kept up to date, or refused.
 import type { Role } from '../domain/roles.ts'
 import type { Db } from '../store/db.ts'
+import { replaceGroups } from './readers/groups.ts'
 import type { Note } from './change.ts'
 import { EMAIL_MAX, EMAIL_PATTERN, FULL_NAME_MAX, usernameKey, type UserRow } from './user.ts'
 
@@ -12,6 +13,8 @@ export interface ExternalAccount {
   email: string
   fullName: string
   role: Role
+  /** as the source names them */
+  groups: readonly string[]
   /** an existing account keeps its role, because nothing at the source decides about it */
   keepsRole: boolean
   mayCreate: boolean
@@ -79,12 +82,14 @@ export async function adoptAccount(
     await note('USER_RESTORE', `${user.username} is back`, { username: user.username }, by)
   // With a second factor the login is not complete yet.
   const login = isLogin && !user.mfa_enabled ? { last_login: now } : {}
-  return tx
+  const updated = await tx
     .updateTable('users')
     .set({ role, email, full_name, ...login, ...confirmed(source, now) })
     .where('id', '=', user.id)
     .returningAll()
     .executeTakeFirstOrThrow()
+  await replaceGroups(tx, user.id, account.groups)
+  return updated
 }
 
 const confirmed = (source: ExternalAccount['source'], now: Date) =>
@@ -113,6 +118,7 @@ async function create(tx: Db, account: ExternalAccount, now: Date, note: Note): 
   if (!created) return { refused: 'changed meanwhile' }
   const action = source === 'oidc' ? 'OIDC_PROVISION' : 'USER_CREATE'
   await note(action, `user ${username} created as ${role}`, { username, role }, `${source}_provision`)
+  await replaceGroups(tx, created.id, account.groups)
   return created
 }
 

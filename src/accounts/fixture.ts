@@ -16,6 +16,11 @@ import { createCodes } from './codes.ts'
 import { createDeviceSignIn } from './device-sign-in.ts'
 import { createJwt, type JwtAlgorithm } from './jwt.ts'
 import type { Directory } from './ldap/directory.ts'
+import { createEnrolments } from './machines/enrolments.ts'
+import { createMachines } from './machines/machines.ts'
+import { createFactsWriter } from './readers/facts-writer.ts'
+import { createReaders } from './readers/readers.ts'
+import { newFactsKey, publicFactsKey } from '../serve/access/facts.ts'
 import { createMembership } from './ldap/membership.ts'
 import { createLdapLogin } from './ldap/ldap-login.ts'
 import { createMfa } from './mfa.ts'
@@ -138,7 +143,13 @@ export async function createAccounts(
       appUrls.push(url)
     },
   })
+  const privateKey = newFactsKey()
+  const factsWriter = createFactsWriter({ db, clock, settings, directory, privateKey })
   const accounts = {
+    factsWriter,
+    machines: createMachines(changing),
+    enrolments: createEnrolments(changing),
+    readers: createReaders({ ...changing, changed: factsWriter.write }),
     login,
     sessions,
     membership,
@@ -168,6 +179,10 @@ export async function createAccounts(
     delivered,
     appUrls,
     errors,
+    clock,
+    /** where the facts about access are, and the key of their signature */
+    directory,
+    factsKey: publicFactsKey(privateKey),
     pass: (ms: number) => void (time.ms += ms),
     now: () => time.ms,
     /** Logs in and authenticates: the caller a route would see. */

@@ -47,3 +47,16 @@ export function requireStanding(
       `the directory has not confirmed this account for more than ${ldap.grace_hours} hours; log in again when it answers`,
     )
 }
+
+/**
+ * When credentials of this account end unless it is confirmed again, in ms since 1970.
+ * @returns null for an account that needs no confirmation
+ */
+export function endOfStanding(user: DirectoryStanding, { ldap, oidc }: Pick<Settings, 'ldap' | 'oidc'>): number | null {
+  const latest = (...times: (Date | null)[]) => Math.max(...times.map((at) => at?.getTime() ?? 0))
+  if (user.auth_source === 'local') return null
+  if (user.auth_source === 'oidc')
+    return oidc.login_days > 0 ? latest(user.last_login, user.created_at) + oidc.login_days * 24 * HOUR_MS : null
+  if (user.directory_gone_at !== null) return 0
+  return latest(user.directory_checked_at, user.last_login, user.created_at) + ldap.grace_hours * HOUR_MS
+}

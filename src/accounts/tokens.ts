@@ -9,7 +9,8 @@ import { publisherOfActor } from '../domain/publishers.ts'
 import { lesserRole, type Role } from '../domain/roles.ts'
 import { requireNarrower, type Scopes } from '../domain/scopes.ts'
 import { isoTimeOrNull, type Clock } from '../kernel/clock.ts'
-import { randomToken, sha256Hex } from '../kernel/crypto.ts'
+import { randomToken } from '../kernel/crypto.ts'
+import { tokenDigest } from '../kernel/token-digest.ts'
 import type { Db } from '../store/db.ts'
 import { change, type ChangeDeps } from './change.ts'
 import { listed, tokenOf, withCreators, type ApiToken } from './token-rows.ts'
@@ -44,13 +45,8 @@ export interface CreatedToken {
   scopes: Scopes | null
 }
 
-/**
- * The stored form of a token. A token with scopes has another form, which replicas of older builds without scopes do not find:
- * they refuse the token instead of accepting it without its scopes.
- */
-export function tokenHash(token: string, scopes: Scopes | null): string {
-  return sha256Hex(scopes ? `scoped ${token}` : token)
-}
+/** The stored form of a token. */
+export const tokenHash = (token: string, scopes: Scopes | null) => tokenDigest(token, scopes !== null)
 
 export interface Tokens {
   /** All tokens, newest first, including revoked and expired ones, but only the live tokens of CI jobs. */

@@ -22,11 +22,13 @@ import * as importSync from './import/sync.contract.ts'
 import * as imports from './import/sources.contract.ts'
 import * as installability from './distributions/installability.contract.ts'
 import * as health from './health/health.contract.ts'
+import * as machines from './machines/machines.contract.ts'
 import * as mfa from './auth/mfa.contract.ts'
 import * as logs from './logs/logs.contract.ts'
 import * as oidc from './auth/oidc.contract.ts'
 import * as openapi from './openapi/openapi.contract.ts'
 import * as packages from './packages/packages.contract.ts'
+import * as readers from './readers/readers.contract.ts'
 import * as sbom from './sbom/sbom.contract.ts'
 import * as securityAdvisory from './security/advisory.contract.ts'
 import * as securityAssign from './security/assign.contract.ts'
@@ -72,11 +74,13 @@ const modules: readonly object[] = [
   importMirrorJobs,
   importSeveral,
   importSync,
+  machines,
   mfa,
   logs,
   oidc,
   openapi,
   packages,
+  readers,
   sbom,
   securityAdvisory,
   securityAssign,

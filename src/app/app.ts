@@ -90,6 +90,7 @@ export async function createApp({
       growth: insight.growth,
     },
     downloadReader: counting.reader,
+    factsWriter: accounts.factsWriter,
   })
 
   /** Vulnerability data may be days old or missing after a start; nobody waits for it. */
@@ -108,6 +109,8 @@ export async function createApp({
     listen: listeners.listen,
     async start() {
       replicas.start()
+      // Before the recovery, which may publish again what a restored backup has no files of.
+      await accounts.factsWriter.write()
       await maintenance.start()
       if (leader.isLeader()) await publishing.signingKeyFiles.finish()
       tasks.start()

@@ -152,6 +152,14 @@ export const host: Kind<string> = {
   },
 }
 
+export const headerName: Kind<string> = {
+  label: 'name of a header',
+  parse(value) {
+    if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(value)) throw new Error('must be the name of a header')
+    return value.toLowerCase()
+  },
+}
+
 /** An address to listen on. */
 export const bindAddress: Kind<string> = {
   label: 'IP address or `localhost`',

@@ -132,6 +132,8 @@ export const VARIABLES = {
   accessLogMb: network('ACCESS_LOG_MB', kinds.integer(16, 1_000_000), 2048, 'Largest size in MB of each access log of the repositories with its rotations. Beyond it the oldest are deleted, and the service log says so. 110 bytes a request.'),
   accessLogDirectories: network('ACCESS_LOG_DIRECTORIES', kinds.list(kinds.path), [], 'Directories of this machine in which the setting `downloads.nginx_logs` may name access logs.'),
   trustedProxies: network('TRUSTED_PROXIES', kinds.list(kinds.network), ['127.0.0.1', '172.16.0.0/12', '192.168.0.0/16'], 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` are trusted.'),
+  clientCertificateHeader: network('CLIENT_CERTIFICATE_HEADER', kinds.headerName, null, 'Header in which a trusted proxy that ends TLS names the client certificate by subject or fingerprint, for machines that sign in with one. The proxy must set it on every request; see docs/machines.md.'),
+  accessFactsHours: network('ACCESS_FACTS_HOURS', kinds.integer(1, 720), 24, 'Hours for which listeners serve private distributions by their last knowledge of rights while the service is away. Then these answer 503.'),
   corsOrigins: network('CORS_ORIGINS', kinds.list(kinds.origin), ['http://localhost:3003'], 'Origins whose pages may call the API from a browser.'),
   healthRequireAuth: network('HEALTH_REQUIRE_AUTH', kinds.flag, false, '`GET /health` requires a credential. The live and ready probes never do.'),
   allowPrivateSources: network('ALLOW_PRIVATE_SOURCES', kinds.flag, false, 'Import sources may have loopback and private addresses. Link-local and metadata addresses never may.', { from: ['`true` in development, `false` in production', (known) => known.mode === 'development'] }),
@@ -194,7 +196,7 @@ export const LISTENER_PROPERTIES = [
   ...(['mode', 'repoFormat', 'distributions', 'distributionsFile', 'architectures', 'appVersion', 'logLevel'] as const),
   ...(['logFiles', 'logFileMb', 'logFileDays', 'accessLogMb'] as const),
   ...(['reposDir', 'accessLogDir', 'bindHost', 'aptPort', 'rpmRepoPort', 'publicAptUrl', 'publicRpmUrl'] as const),
-  ...(['trustedProxies', 'serveProcesses'] as const),
+  ...(['trustedProxies', 'serveProcesses', 'clientCertificateHeader', 'accessFactsHours'] as const),
   ...POOL_PROPERTIES,
 ] satisfies (keyof Env)[]
 

@@ -70,6 +70,7 @@ export const PROBLEM_HELP: Record<ProblemCode, ProblemHelp> = {
   version_spent: help('This version was published here before and deleted. Clients may have it in lockfiles and caches.', 'Publish the next version. The same bytes may come back under their old number.'),
   task_ended: help('The task had ended before it could be cancelled.', 'Nothing is left to do.'),
   task_cancelled: help('Somebody cancelled the work while the request waited for it.', 'Start it again if it was a mistake.'),
+  machines_full: help('There are 100,000 machines, the most that listeners keep in memory.', 'Revoke machines that are gone: `GET /machines` shows when each was last seen.'),
   file_too_large: help('The file exceeds `validation.max_upload_size_mb`.', 'Raise that setting; `limit_bytes` says where it is. A proxy in front must allow more.'),
   body_too_large: help('A body that is no upload may have 1 MB.', 'Send less at once.'),
   index_empty: help('The source was never read, so its packages are not known.', 'Sync it: `POST /import/sources/{id}/sync`.'),

@@ -66,6 +66,7 @@ export const PROBLEM_CODES = [
   'version_spent',
   'task_ended',
   'task_cancelled',
+  'machines_full',
   // 412
   'changed_meanwhile',
   // 413, 424, 429

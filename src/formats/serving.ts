@@ -52,6 +52,8 @@ export interface SetupInput {
   /** address of the listener without a slash at the end: `https://packages.example.org` */
   url: string
   keys: SetupKeys
+  /** whether clients must sign in: files then have `TOKEN_MARK` where their token belongs */
+  signsIn?: boolean
 }
 
 export interface SetupKeys {
@@ -68,7 +70,9 @@ export interface ClientSetup {
     installAs: string
     content: string
   }
-  /** a POSIX shell script, run as root, that does the whole set-up */
+  /** the file with the token, where it is another one; null when the client needs none, or has it in `file` */
+  credentials: { installAs: string; content: string } | null
+  /** a POSIX shell script, run as root, that does the whole set-up; with sign-in it takes the token from GATEHOUSE_TOKEN */
   script: string
   /** a command that installs packages, to be followed by their names */
   install: string
@@ -82,6 +86,7 @@ export interface DistributionSetup {
   url: string
   keyUrl: string
   file: { url: string; installAs: string; content: string }
+  credentials: ClientSetup['credentials']
   script: { url: string; content: string }
   /** runs the script that sets the machine up */
   command: string

@@ -7,6 +7,8 @@ import { createAccessLogSize } from './access-log-size.ts'
 
 export interface Access {
   address: string
+  /** who signed in; left out for nobody */
+  reader?: string | undefined
   /** the request line: `GET /repos/gpg.key HTTP/1.1`; empty when it could not be parsed */
   request: string
   status: number
@@ -67,8 +69,14 @@ export function createAccessLog({
 }
 
 function combined(access: Access, time: string): string {
-  const { address, request, status, bytes, referer, userAgent } = access
-  return `${address} - - [${time}] "${escaped(request)}" ${status} ${bytes} "${escaped(referer || '-')}" "${escaped(userAgent || '-')}"\n`
+  const { address, reader, request, status, bytes, referer, userAgent } = access
+  const user = reader === undefined ? '-' : escaped(reader)
+  return `${address} - ${user} [${time}] "${escaped(withoutCredential(request))}" ${status} ${bytes} "${escaped(withoutCredential(referer || '-'))}" "${escaped(userAgent || '-')}"\n`
+}
+
+/** An address may contain a credential (apk), and a client may send it as it is: no log shows it. */
+export function withoutCredential(text: string): string {
+  return text.includes('@') ? text.replace(/(https?:\/\/)[^/@\s]*@/gi, '$1') : text
 }
 
 /** nginx's default escaping (`log_format escape=default`): `"`, `\` and bytes outside printable ASCII become `\xHH`. */

@@ -9,9 +9,12 @@ export interface ClientSetups {
    * The text for a request path of a listener; null for a path without a set-up file.
    * @param url address of the listener without a slash at the end
    */
-  find(listener: ListenerId, path: string, url: string): string | null
-  /** The set-up of one distribution; null where it is not offered, and before the keys exist. */
-  of(codename: string, urls: Record<ListenerId, string>): DistributionSetup | null
+  find(listener: ListenerId, path: string, url: string, signsIn?: (codename: string) => boolean): string | null
+  /**
+   * The set-up of one distribution; null where it is not offered, and before the keys exist.
+   * @param signsIn whether clients must sign in
+   */
+  of(codename: string, urls: Record<ListenerId, string>, signsIn?: boolean): DistributionSetup | null
 }
 
 const SETUP_PATH = /^\/repos\/([a-z0-9.-]+)(\.[a-z]+)$/
@@ -23,19 +26,20 @@ const SETUP_PATH = /^\/repos\/([a-z0-9.-]+)(\.[a-z]+)$/
 export function createClientSetups(active: readonly Offered[], keysOf: () => SetupKeys | null): ClientSetups {
   const byCodename = new Map(active.map((offered) => [offered.distribution.codename, offered]))
 
-  function of(codename: string, urls: Record<ListenerId, string>): DistributionSetup | null {
+  function of(codename: string, urls: Record<ListenerId, string>, signsIn = false): DistributionSetup | null {
     const offered = byCodename.get(codename)
     const keys = keysOf()
     if (!offered || !keys) return null
     const { distribution, format } = offered
     const { listener, key } = format.serving
     const url = urls[listener]
-    const { file, script, run, install } = format.serving.setup({ distribution, url, keys })
+    const { file, credentials, script, run, install } = format.serving.setup({ distribution, url, keys, signsIn })
     const at = (suffix: string) => `${url}/repos/${codename}${suffix}`
     return {
       url,
       keyUrl: `${url}${key.prefix}`,
       file: { url: at(file.suffix), installAs: file.installAs, content: file.content },
+      credentials,
       script: { url: at('.sh'), content: script },
       command: run(at('.sh')),
       install,
@@ -43,38 +47,41 @@ export function createClientSetups(active: readonly Offered[], keysOf: () => Set
   }
 
   return {
-    find(listener, path, url) {
+    find(listener, path, url, signsIn = () => false) {
       const [, codename = '', suffix = ''] = SETUP_PATH.exec(path) ?? []
       const offered = byCodename.get(codename)
       if (!offered || offered.format.serving.listener !== listener) return null
       const keys = keysOf()
       if (!keys) return null
-      const { file, script } = offered.format.serving.setup({ distribution: offered.distribution, url, keys })
+      const { distribution, format } = offered
+      const { file, script } = format.serving.setup({ distribution, url, keys, signsIn: signsIn(codename) })
       return suffix === '.sh' ? script : suffix === file.suffix ? file.content : null
     },
     of,
   }
 }
 
-/** Whether an answer would read the keys and the settings. */
-export function isSetupPath(url: string): boolean {
-  return SETUP_PATH.test(url.split('?', 1)[0] ?? '')
+/** The codename in the path of a set-up file; null for other paths. Its answer reads the keys and the settings. */
+export function setupCodename(url: string): string | null {
+  return SETUP_PATH.exec(url.split('?', 1)[0] ?? '')?.[1] ?? null
 }
 
 /**
  * Answers the set-up paths of one listener.
  * @param publicUrl the configured address, if any; null to use the address that each client used
  * @param trusts whether the forwarding headers of a peer are trusted
+ * @param signsIn whether clients of a distribution must sign in
  */
 export function createSetupAnswer(
   listener: ListenerId,
   setups: ClientSetups,
   publicUrl: () => string | null,
   trusts: (address: string) => boolean,
+  signsIn: (codename: string) => boolean = () => false,
 ): (request: IncomingMessage) => string | null {
   return ({ url = '', headers, socket }) => {
-    if (!isSetupPath(url)) return null
+    if (setupCodename(url) === null) return null
     const [path = ''] = url.split('?', 1)
-    return setups.find(listener, path, addressOf(headers, peerOf(socket), publicUrl(), trusts))
+    return setups.find(listener, path, addressOf(headers, peerOf(socket), publicUrl(), trusts), signsIn)
   }
 }

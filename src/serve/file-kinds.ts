@@ -1,6 +1,7 @@
 // Media type and cache lifetime of a published file, decided by its name. No file access.
 import type { PackageFormat } from '../formats/format.ts'
 import type { FileKind } from './files/file-headers.ts'
+import type { Located } from './request-path.ts'
 
 /** Suffixes with the same meaning in every repository. Package files have the media type of their format. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -28,8 +29,9 @@ const CHANGING = 'no-cache'
 /**
  * @param path with `/` between segments
  * @param format of the file's tree; null for a key
+ * @param isPrivate true: caches that clients share must not keep it
  */
-export function kindOf(path: string, format: PackageFormat | null): FileKind {
+export function kindOf(path: string, format: PackageFormat | null, isPrivate = false): FileKind {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const isPackage = format?.suffixes.some((suffix) => name.endsWith(suffix)) ?? false
   const cacheControl = NAMED_BY_DIGEST.test(path)
@@ -38,8 +40,16 @@ export function kindOf(path: string, format: PackageFormat | null): FileKind {
       ? PACKAGE
       : CHANGING
   const mediaType = isPackage && format ? format.mediaType : mediaTypeOf(name, format?.serving.textFiles)
-  return { mediaType, immutable: cacheControl !== CHANGING, cacheControl }
+  return {
+    mediaType,
+    immutable: cacheControl !== CHANGING,
+    cacheControl: isPrivate ? `private, ${cacheControl.replace('public, ', '')}` : cacheControl,
+  }
 }
+
+/** The kind of a file for the client that was admitted to it. */
+export const kindOfFile = ({ path, mount, admission }: Located): FileKind =>
+  kindOf(path, mount.format, typeof admission?.place === 'string')
 
 function mediaTypeOf(name: string, textFiles: RegExp | undefined): string {
   if (textFiles?.test(name)) return 'text/plain; charset=utf-8'

@@ -3,7 +3,7 @@ import { answerWithRedirect, answerWithStream, refuse, type Exchange, type Remot
 import { validatorsOf } from './files/conditions.ts'
 import { fileHeaders } from './files/file-headers.ts'
 import { objectKey, type ObjectStore } from '../store/objects/object-store.ts'
-import { kindOf } from './file-kinds.ts'
+import { kindOfFile } from './file-kinds.ts'
 import type { PublishedObject } from './published-tree.ts'
 import type { Located } from './request-path.ts'
 
@@ -22,6 +22,8 @@ export type ObjectAnswers = (
 
 /** A client begins its download as soon as it has the address, but a proxy in between may queue it. */
 const ADDRESS_SECONDS = 300
+/** Whoever has the address can read the file, so one of a private file is short-lived. */
+const PRIVATE_ADDRESS_SECONDS = 60
 /** Transfers at the same time; each has one connection to the store and up to 128 KiB in memory. */
 const MOST_TRANSFERS = 100
 
@@ -33,7 +35,11 @@ export function createObjectAnswers({ store, redirects }: ObjectAnswersDeps): Ob
     const key = objectKey(object)
     if (redirects) {
       await answerWithRedirect(exchange, shown, observedMs, () =>
-        store.signedUrl(key, ADDRESS_SECONDS, shown.kind.mediaType),
+        store.signedUrl(
+          key,
+          typeof file.admission?.place === 'string' ? PRIVATE_ADDRESS_SECONDS : ADDRESS_SECONDS,
+          shown.kind.mediaType,
+        ),
       )
       return
     }
@@ -58,7 +64,7 @@ export function createObjectAnswers({ store, redirects }: ObjectAnswersDeps): Ob
 
 /** The link contains everything for the header, so a request without a body never reaches the store. */
 function remoteFile(file: Located, { sha256, sizeBytes, linkedMs }: PublishedObject, observedMs: number): RemoteFile {
-  const kind = kindOf(file.path, file.mount.format)
+  const kind = kindOfFile(file)
   const validators = validatorsOf(`"${sha256}"`, linkedMs, observedMs)
   return { kind, sizeBytes, validators, headers: fileHeaders(kind, sizeBytes, validators, observedMs) }
 }

@@ -1,5 +1,5 @@
 // The published files on disk: checks them, and opens only files inside a published place. Caches nothing.
-import { constants, lstatSync, statSync, type BigIntStats } from 'node:fs'
+import { constants, lstatSync, realpathSync, statSync, type BigIntStats } from 'node:fs'
 import { lstat, open, readlink, realpath, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { lstatName, readLink } from '../kernel/names.ts'
@@ -34,6 +34,8 @@ export interface PublishedTree {
   open(file: Located): Promise<OpenFile | null>
   /** The object that a link in a published place names; null when the name is no such link. */
   object(file: Located): Promise<PublishedObject | null>
+  /** The place that a name leads to, with all links followed; null when there is no such name. Synchronous like `look`. */
+  placeOf(path: string): string | null | Promise<string | null>
   /** Waits until the file system has answered; returns at once on a local disk. */
   isThere(): unknown
   /** Runs a read of an open file within the same time limit. */
@@ -45,14 +47,27 @@ const STALLED_MS = 5_000
 /** On a local disk there is no limit. */
 const unbounded: StallGuard = (work) => work()
 
-/** @param onRefused called when a link led out of the published places */
-export function createPublishedTree(reposDir: string, onRefused: (file: Located, real: string) => void): PublishedTree {
+/**
+ * @param onRefused called when a link led out of the published places, or to a private one
+ * @param isPrivate whether only admitted clients may read a place
+ */
+export function createPublishedTree(
+  reposDir: string,
+  onRefused: (file: Located, real: string) => void,
+  isPrivate: (place: string) => boolean = () => false,
+): PublishedTree {
   const far = isRemote(reposDir)
   const guard = far ? createStallGuard(reposDir, STALLED_MS) : unbounded
 
+  const mayRead = (root: string, real: string, { mount, admission }: Located): boolean => {
+    if (!isPublished(root, real, mount.roots)) return false
+    const place = realPlace(relative(root, real))
+    return mount.format === null || place === admission?.place || !isPrivate(place)
+  }
+
   const openPublished = async (file: Located): Promise<OpenFile | null> => {
     const [root, real] = await Promise.all([realpath(reposDir), realpath(join(reposDir, file.path))])
-    if (!isPublished(root, real, file.mount.roots)) {
+    if (!mayRead(root, real, file)) {
       onRefused(file, real)
       return null
     }
@@ -74,7 +89,7 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
     // The link itself leads to no file, so only its directory has a real path.
     const [root, directory] = await Promise.all([realpath(reposDir), realpath(dirname(path))])
     const link = join(directory, basename(path))
-    if (!isPublished(root, link, file.mount.roots)) return null
+    if (!mayRead(root, link, file)) return null
     const [target, { mtimeMs }] = await Promise.all([readlink(link), lstat(link)])
     const object = parseLinkTarget(target)
     return object && object.format === file.mount.format?.id ? { ...object, linkedMs: mtimeMs } : null
@@ -125,6 +140,19 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
         return nullIfUnreachable(error)
       }),
 
+    placeOf(path) {
+      if (far)
+        return guard(() => Promise.all([realpath(reposDir), realpath(join(reposDir, path))])).then(
+          ([root, real]) => realPlace(relative(root, real)),
+          nullIfUnreachable,
+        )
+      try {
+        return realPlace(relative(realpathSync(reposDir), realpathSync(join(reposDir, path))))
+      } catch (error) {
+        return nullIfUnreachable(error)
+      }
+    },
+
     isThere: () => (far ? guard(() => lstat(reposDir)) : null),
     inTime: guard,
   }
@@ -158,6 +186,12 @@ async function targetOf(link: string): Promise<string> {
     if (isUnreachable(error)) return link
     throw error
   }
+}
+
+/** The place that a real path belongs to: `.generations/<format>/<place>/...`, or below the directory of a tree. */
+function realPlace(path: string): string {
+  const names = path.split('/')
+  return (names[0] === '.generations' ? names[2] : names[1]) ?? ''
 }
 
 function isPublished(root: string, real: string, roots: readonly string[]): boolean {

@@ -7,13 +7,15 @@ import { socketAddress, type ClientAddress } from '../kernel/client-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { refuse, type Exchange } from './files/answers.ts'
-import type { AccessLog } from './access-log.ts'
+import { withoutCredential, type AccessLog } from './access-log.ts'
+import { createAccessCheck } from './access/access-check.ts'
+import { NO_SIGN_IN, type KnownAccess } from './access/known-access.ts'
 import { createConnections, hasBody } from '../kernel/connections.ts'
 import type { Mount } from './mounts.ts'
 import { createPublishedTree } from './published-tree.ts'
 import { createRepresentations, type MemoryLimits } from './representations.ts'
 import { createObjectAnswers, type ObjectAnswersDeps } from './object-answers.ts'
-import { createRepositoryAnswers } from './repository-answers.ts'
+import { ACCESS_PATH, createRepositoryAnswers } from './repository-answers.ts'
 import { createPairTurns, type PairTurns } from './pair-turns.ts'
 import { createSignedPairs } from './signed-pairs.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
@@ -55,11 +57,23 @@ export interface RepositoryListenerDeps {
   pairTurns?: PairTurns
   /** the object store, for packages that the tree names by a link to an object */
   objects?: ObjectAnswersDeps | null
+  /** who may read private places; by default every place is public */
+  signIn?: SignIn
   /** its counters; left out where nobody reads them */
   traffic?: Traffic
   memory?: MemoryLimits
   timeouts?: ListenerTimeouts
 }
+
+export interface SignIn {
+  known: KnownAccess
+  /** as of `AccessCheckDeps` */
+  declared: ReadonlySet<string>
+  certificateHeader: string | null
+  trusts(address: string): boolean
+}
+
+const PUBLIC: SignIn = { known: NO_SIGN_IN, declared: new Set(), certificateHeader: null, trusts: () => false }
 
 const MEBIBYTE = 1024 * 1024
 export const DEFAULT_MEMORY: MemoryLimits = { totalBytes: 64 * MEBIBYTE, fileBytes: 4 * MEBIBYTE }
@@ -83,19 +97,23 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     log,
     clientAddress = socketAddress,
     setup = () => null,
+    signIn = PUBLIC,
     traffic = createTraffic(),
     memory = DEFAULT_MEMORY,
     timeouts = TIMEOUTS,
   } = deps
-  const tree = createPublishedTree(reposDir, (file, real) =>
-    log.warn({ path: file.path, real }, 'a link leads out of the published files'),
+  const tree = createPublishedTree(
+    reposDir,
+    (file, real) => log.warn({ path: file.path, real }, 'a link leads out of the published files, or to private ones'),
+    signIn.known.isPrivate,
   )
+  const access = createAccessCheck({ ...signIn, tree, clock, clientAddress })
   const representations = createRepresentations(tree, memory, (error) =>
     log.error({ err: error }, 'a published file could not be closed'),
   )
   const pairs = createSignedPairs(reposDir, deps.pairTurns ?? createPairTurns(clock), tree.inTime)
   const objects = deps.objects ? createObjectAnswers(deps.objects) : null
-  const answer = createRepositoryAnswers({ mounts, clock, tree, representations, pairs, objects, setup })
+  const answer = createRepositoryAnswers({ mounts, clock, tree, representations, pairs, access, objects, setup })
   const server = createServer({
     headersTimeout: timeouts.header,
     requestTimeout: timeouts.request,
@@ -120,13 +138,16 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     return () => record(exchange, address)
   }
 
-  const record = ({ request, response, progress }: Exchange, address: string): void => {
+  const record = ({ request, response, progress, reader }: Exchange, address: string): void => {
     // nginx's status for a client that disconnected before the response began
     const status = response.headersSent ? response.statusCode : 499
     const bytes = progress.bytes + (response.writableFinished ? progress.lastBytes : 0)
     traffic.end(status, bytes)
+    // The proxy that asks logs the request itself.
+    if (request.url === ACCESS_PATH) return
     accessLog.record({
       address,
+      reader,
       request: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
       status,
       bytes,
@@ -137,12 +158,15 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
 
   const fail = (exchange: Exchange, error: unknown): void => {
     if (isProblem(error, 'storage_unavailable') && !exchange.response.headersSent) {
-      log.warn({ request: exchange.request.url }, error.detail)
+      log.warn({ request: withoutCredential(exchange.request.url ?? '') }, error.detail)
       refuse(exchange, 503, ['Retry-After', String(error.retryAfterSeconds)])
       return
     }
     const code = (error as NodeJS.ErrnoException | undefined)?.code
-    log.error({ err: error, request: exchange.request.url }, 'a published file could not be sent')
+    log.error(
+      { err: error, request: withoutCredential(exchange.request.url ?? '') },
+      'a published file could not be sent',
+    )
     // Once the header is sent, only a broken connection shows the client that the body is incomplete.
     if (exchange.response.headersSent) exchange.response.destroy()
     else if (code === 'EMFILE' || code === 'ENFILE') {

@@ -4,12 +4,12 @@ import type { FileHandle } from 'node:fs/promises'
 import { after } from '../kernel/at-once.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import { createBodyCache } from './body-cache.ts'
-import { kindOf } from './file-kinds.ts'
+import { kindOfFile } from './file-kinds.ts'
 import { isSameState, type Representation, type SharedFile } from './files/representation.ts'
 import { createCachedFile, representationNow, type CachedFile } from './cached-file.ts'
 import { createOpenFiles } from './open-files.ts'
 import type { PublishedTree } from './published-tree.ts'
-import type { Located } from './request-path.ts'
+import { keyOf, type Located } from './request-path.ts'
 
 type Answer = Representation | null
 
@@ -63,7 +63,7 @@ export function createRepresentations(
   const limited = createSemaphore(LOADS_AT_ONCE)
 
   const attempt = (file: Located, observedMs: number, triesLeft: number): Answer | Promise<Answer> => {
-    const known = small.get(file.path)
+    const known = small.get(keyOf(file))
     // Reads the link first: after a flip in between, the new file has a date that is too old. It is then sent again, never kept.
     const flippedAt = known?.flipLink ? tree.flippedAt(known.flipLink) : 0
     return after(flippedAt, (at) =>
@@ -77,12 +77,12 @@ export function createRepresentations(
     { at, stats, observedMs, triesLeft }: Observation,
   ): Answer | Promise<Answer> => {
     if (!stats) {
-      if (known) small.delete(file.path)
+      if (known) small.delete(keyOf(file))
       return null
     }
     if (known && isSameState(known.stats, stats)) return representationNow(known, at, observedMs)
     if (Number(stats.size) <= limits.fileBytes) return load(file, stats, observedMs, triesLeft)
-    const open = large.take(file.path, stats)
+    const open = large.take(keyOf(file), stats)
     // Reads the link after the file: a flip in between gives a date that is too new, so a file is sent needlessly, never omitted.
     return open ? datedNow(open, observedMs) : openLarge(file, observedMs)
   }
@@ -102,11 +102,11 @@ export function createRepresentations(
   /** Requests that saw the same state share one read; a request that saw another state never gets its result. */
   const load = async (file: Located, stats: BigIntStats, observedMs: number, triesLeft: number): Promise<Answer> => {
     if (triesLeft === 0) throw new Error(`${file.path} changes faster than it can be read`)
-    let shared = loading.get(file.path)
+    let shared = loading.get(keyOf(file))
     if (!shared || !isSameState(shared.stats, stats)) {
       shared = { stats, file: limited(() => read(file, observedMs)) }
-      loading.set(file.path, shared)
-      forgetWhenDone(file.path, shared)
+      loading.set(keyOf(file), shared)
+      forgetWhenDone(keyOf(file), shared)
     }
     const cached = await shared.file
     if (cached && isSameState(cached.stats, stats)) return representationNow(cached, cached.flippedAt, observedMs)
@@ -133,14 +133,8 @@ export function createRepresentations(
       const body = await tree.inTime(() => readWhole(handle, Number(stats.size)))
       // A file that was written during the read would be inconsistent.
       if (!body || !isSameState(stats, await tree.inTime(() => handle.stat({ bigint: true })))) return null
-      const cached = createCachedFile(
-        kindOf(file.path, file.mount.format),
-        stats,
-        flip,
-        { body, file: null },
-        observedMs,
-      )
-      small.set(file.path, cached, body.byteLength)
+      const cached = createCachedFile(kindOfFile(file), stats, flip, { body, file: null }, observedMs)
+      small.set(keyOf(file), cached, body.byteLength)
       return cached
     } finally {
       await handle.close()
@@ -153,12 +147,12 @@ export function createRepresentations(
     if (!opened) return null
     const { handle, stats } = opened
     const keep = (shared: SharedFile) =>
-      createCachedFile(kindOf(file.path, file.mount.format), stats, flip, { body: null, file: shared }, observedMs)
-    return large.share(file.path, stats, handle, keep).representation
+      createCachedFile(kindOfFile(file), stats, flip, { body: null, file: shared }, observedMs)
+    return large.share(keyOf(file), stats, handle, keep).representation
   }
 
   const flipOf = async (file: Located) => {
-    const link = kindOf(file.path, file.mount.format).immutable ? null : await tree.flipLink(file)
+    const link = kindOfFile(file).immutable ? null : await tree.flipLink(file)
     return { link, at: link ? await tree.flippedAt(link) : 0 }
   }
 

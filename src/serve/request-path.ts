@@ -7,6 +7,21 @@ export interface Located {
   path: string
   /** the name clients use, where `path` is inside a generation */
   publishedAs?: string
+  /** left out where everything is public */
+  admission?: Admission
+}
+
+/** What the client may read. */
+export interface Admission {
+  /** the private place; null for public files */
+  place: string | null
+  /** of `KnownAccess`: what was read in another one is not used */
+  epoch: number
+}
+
+/** The key under which a file is kept in memory. */
+export function keyOf({ path, admission }: Located): string {
+  return admission ? `${admission.epoch} ${path}` : path
 }
 
 export type Refused = 'not_found' | 'malformed' | 'too_long'

@@ -13,6 +13,8 @@ export interface Paths {
   logs: string
   gnupg: string
   security: string
+  /** what listeners know about who may read private distributions */
+  access: string
   settings: string
   /** names the object store of this installation; missing while packages are kept on the disk */
   poolNote: string
@@ -34,6 +36,7 @@ export function createPaths(root: string): Paths {
     logs: join(root, 'logs'),
     gnupg: join(root, 'gnupg'),
     security: join(root, 'security'),
+    access: join(root, 'access'),
     settings: join(root, 'settings.json'),
     poolNote: join(root, 'pool-store.json'),
     keys: join(root, 'keys'),
@@ -50,8 +53,8 @@ export function createPaths(root: string): Paths {
 export async function ensurePaths(paths: Paths, trees: readonly string[]): Promise<void> {
   const served = [paths.root, paths.keys, paths.generations, ...trees.map((tree) => join(paths.root, tree))]
   for (const path of served) await ensureDirectory(path)
-  const { pool, manifests, incoming, quarantine, audit, logs, gnupg, security, listings } = paths
+  const { pool, manifests, incoming, quarantine, audit, logs, gnupg, security, listings, access } = paths
   const staging = dirname(incoming)
-  for (const path of [pool, manifests, staging, incoming, quarantine, audit, logs, gnupg, security, listings])
+  for (const path of [pool, manifests, staging, incoming, quarantine, audit, logs, gnupg, security, listings, access])
     await ensurePrivateDirectory(path)
 }

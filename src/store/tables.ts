@@ -1,14 +1,19 @@
 // The tables as TypeScript types, by the room that owns them; `migrations/` creates them. JSON columns are written as text and read
 // as objects.
 import type {
+  AccessRevisionTable,
   ApiTokensTable,
+  MachineEnrolmentsTable,
+  MachinesTable,
   MfaChallengesTable,
   OidcLoginsTable,
   DeviceSignInsTable,
   PasswordResetsTable,
+  ReadersTable,
   RecoveryCodesTable,
   SessionsTable,
   UsedIdTokensTable,
+  UserGroupsTable,
   UsersTable,
 } from './tables/accounts.ts'
 import type {
@@ -124,6 +129,11 @@ export interface Tables {
   used_id_tokens: UsedIdTokensTable
   password_resets: PasswordResetsTable
   device_sign_ins: DeviceSignInsTable
+  user_groups: UserGroupsTable
+  machines: MachinesTable
+  machine_enrolments: MachineEnrolmentsTable
+  readers: ReadersTable
+  access_revision: AccessRevisionTable
   distributions: DistributionsTable
   blobs: BlobsTable
   packages: PackagesTable

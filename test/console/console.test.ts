@@ -374,6 +374,7 @@ describe('every page', () => {
     '/drift',
     '/users',
     '/tokens',
+    '/machines',
     '/settings',
     '/settings/ldap',
     '/backup',

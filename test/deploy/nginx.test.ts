@@ -1,5 +1,5 @@
 // deploy/nginx in a real nginx, in front of a real service: every package client, TLS, and the client addresses in the logs.
-import { createHash } from 'node:crypto'
+import { createHash, X509Certificate } from 'node:crypto'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { apkClients } from '../clients/apk-roots.ts'
 import { createAptRoot, secondIsOver } from '../clients/apt-root.ts'
 import { dnf } from '../clients/dnf-root.ts'
 import { zypper } from '../clients/zypper-root.ts'
+import { selfSigned } from '../fakes/certificate.ts'
 import { need } from '../need.ts'
 import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
@@ -33,7 +34,12 @@ beforeAll(async () => {
   await chmod(base, 0o711)
   service = await startService({
     reposDir: join(base, 'repos'),
-    env: { REPO_FORMAT: 'all', TRUSTED_PROXIES: '127.0.0.1', SVC_DISTRIBUTIONS: 'bookworm,almalinux9,alpine3.21' },
+    env: {
+      REPO_FORMAT: 'all',
+      TRUSTED_PROXIES: '127.0.0.1',
+      SVC_DISTRIBUTIONS: 'bookworm,jammy,almalinux9,alpine3.21',
+      CLIENT_CERTIFICATE_HEADER: 'X-Client-Certificate',
+    },
   })
   pem = await (await fetch(`${service.apt}/repos/gpg.key`)).text()
   await publish('1.0')
@@ -55,23 +61,29 @@ async function publish(version: string): Promise<void> {
   }
 }
 
+/** Changes of rights count within this time. */
+const SEEN = { timeout: 10_000, interval: 100 }
+
 interface Asked {
   method?: string
   headers?: Record<string, string>
   body?: string | Uint8Array
   from?: string
+  /** of the client */
+  certificate?: { key: string; cert: string }
 }
 
 /** One request on a separate connection, over TLS with nginx's certificate as the only authority. */
 function open(
   url: string,
-  { method = 'GET', headers = {}, body, from = CLIENT }: Asked = {},
+  { method = 'GET', headers = {}, body, from = CLIENT, certificate }: Asked = {},
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const send = url.startsWith('https:') ? httpsRequest : httpRequest
     // The path is sent unchanged.
     const [, origin = '', path = '/'] = /^(https?:\/\/[^/]+)(\/.*)?$/.exec(url) ?? []
-    const options = { method, headers, path, agent: false, localAddress: from, family: 4, ca: nginx.certificate.pem }
+    const tls = { ca: nginx.certificate.pem, ...certificate }
+    const options = { method, headers, path, agent: false, localAddress: from, family: 4, ...tls }
     send(origin, options, resolve).once('error', reject).end(body)
   })
 }
@@ -298,5 +310,131 @@ describe('TLS', () => {
   test('the console answers under its name, for https only', async () => {
     const { status, message } = await ask(nginx.urls.console)
     expect([status, message.headers['strict-transport-security']]).toEqual([200, 'max-age=31536000'])
+  })
+})
+
+// Last, because every unknown name is answered 401 while anything is private.
+describe.each([
+  ['passes everything on', false],
+  ['sends packages from the disk', true],
+] as const)('a private distribution behind nginx that %s', (_, fromDisk) => {
+  const machine = selfSigned('web-01')
+  let authorization: string
+  let machineId: number
+  let paths: [base: string, path: string][]
+  beforeAll(async () => {
+    nginx = await startNginx(service, { fromDisk, authority: machine.cert })
+    await service.upload(await buildDeb({ name: 'inner' }), 'inner.deb', { distribution: 'jammy' })
+    const index = await ask(`${nginx.urls.apt}/repos/dists/jammy/main/binary-amd64/Packages`)
+    const release = await ask(`${nginx.urls.apt}/repos/dists/jammy/Release`)
+    const digest = /^ ([0-9a-f]{64}) +\d+ main\/binary-amd64\/Packages\.gz$/m.exec(release.text)?.[1]
+    const rpms = await service.call('GET', '/distributions/almalinux9/packages')
+    expect(rpms.body.total).toBeGreaterThan(0)
+    paths = [
+      [nginx.urls.apt, `/repos/${/^Filename: (.+)$/m.exec(index.text)?.[1]}`],
+      [nginx.urls.apt, `/repos/dists/jammy/main/binary-amd64/by-hash/SHA256/${digest}`],
+      [nginx.urls.apt, '/repos/dists/jammy/InRelease'],
+      [nginx.urls.rpm, await rpmPath()],
+      [nginx.urls.rpm, '/repos/almalinux9/x86_64/repodata/repomd.xml'],
+    ]
+    for (const [base, path] of paths) expect((await ask(base + path)).status, path).toBe(200)
+    const fingerprint = new X509Certificate(machine.cert).fingerprint
+    const wanted = { name: `web-${fromDisk}`, certificate: fingerprint }
+    const made = await service.call('POST', '/machines', wanted)
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    machineId = made.body.id
+    authorization = `Basic ${Buffer.from(`machine:${made.body.token}`).toString('base64')}`
+    for (const place of ['jammy', 'almalinux9']) {
+      await service.call('PATCH', `/distributions/${place}`, { private: true })
+      await service.call('POST', '/readers', { place, kind: 'machine', name: wanted.name })
+    }
+    await vi.waitFor(async () => {
+      for (const [base, path] of paths) expect((await ask(base + path)).status).toBe(401)
+      expect((await ask(url(0), { headers: { authorization } })).status).toBe(200)
+    }, SEEN)
+  })
+  afterAll(async () => {
+    for (const place of ['jammy', 'almalinux9'])
+      await service.call('PATCH', `/distributions/${place}`, { private: false })
+    await service.call('DELETE', `/machines/${machineId}`)
+    await vi.waitFor(async () => expect((await ask(url(0))).status).toBe(200), SEEN).finally(() => nginx.stop())
+  })
+
+  const url = (n: number) => paths[n]!.join('')
+
+  /** The path of a package in the index of almalinux9. */
+  async function rpmPath(): Promise<string> {
+    const place = '/repos/almalinux9/x86_64'
+    const { text: root } = await ask(`${nginx.urls.rpm}${place}/repodata/repomd.xml`)
+    const primary = /href="([^"]*primary\.xml\.gz)"/.exec(root)?.[1]
+    const packed = await buffer(await open(`${nginx.urls.rpm}${place}/${primary}`))
+    return `${place}/${/<location href="([^"]+)"/.exec(gunzipSync(packed).toString())?.[1]}`
+  }
+
+  test.each([0, 1, 2, 3, 4])('file %i is sent with a token, and not without', async (n) => {
+    const signedIn = await ask(url(n), { headers: { authorization } })
+    expect([signedIn.status, signedIn.message.headers['cache-control']]).toEqual([
+      200,
+      expect.stringMatching(/^private/),
+    ])
+    for (const headers of [{}, { authorization: 'Basic eDp5' }, { range: 'bytes=0-9' }] as Record<string, string>[])
+      for (const method of ['GET', 'HEAD']) {
+        const refused = await ask(url(n), { method, headers })
+        expect([refused.status, refused.message.headers['www-authenticate']]).toEqual([
+          401,
+          expect.stringContaining('Basic realm='),
+        ])
+        expect(refused.text).toBe(method === 'GET' ? 'unauthorized\n' : '')
+      }
+  })
+
+  test('no spelling of its path gives a byte', async () => {
+    const [, path] = paths[0]!
+    for (const spelled of [
+      path.replace('jammy', 'bookworm/../jammy'),
+      path.replace('jammy', 'bookworm%2f..%2fjammy'),
+      path.replace('jammy', 'bookworm/%2e%2e/jammy'),
+      path.replace('jammy', '%6aammy'),
+      path.replace('/dists/', '//dists//'),
+      path.replace('/repos/', '/x/../repos/'),
+      `${path}?/repos/dists/bookworm/InRelease`,
+      `${path}#/../../bookworm`,
+      path.replace('/repos/dists/', '/repos/dists/bookworm#/../'),
+    ]) {
+      const { status, text: body } = await ask(nginx.urls.apt + spelled)
+      expect(status, spelled).toBeGreaterThanOrEqual(400)
+      expect(body.length).toBeLessThan(600)
+    }
+  })
+
+  test('a public one beside it is sent to everybody', async () => {
+    const answer = await ask(nginx.urls.apt + (await packagePath()))
+    expect([answer.status, answer.message.headers['cache-control']]).toEqual([
+      200,
+      'public, max-age=2592000, immutable',
+    ])
+  })
+
+  test('the question of nginx is not for clients', async () => {
+    expect((await ask(`${nginx.urls.apt}/gatehouse/access`)).status).toBe(fromDisk ? 404 : 400)
+  })
+
+  test('a client certificate signs in, and its header does not', async () => {
+    const secure = nginx.urls.aptTls + paths[0]![1]
+    expect((await ask(secure, { certificate: machine })).status).toBe(200)
+    expect((await ask(secure)).status).toBe(401)
+    const { fingerprint } = new X509Certificate(machine.cert)
+    for (const base of [nginx.urls.aptTls, nginx.urls.apt])
+      expect((await ask(base + paths[0]![1], { headers: { 'x-client-certificate': fingerprint } })).status).toBe(401)
+    expect((await ask(secure, { certificate: selfSigned('web-01') })).status).toBe(400)
+  })
+
+  test.runIf(fromDisk)('the log of nginx names the machine, and nobody who claims a name', async () => {
+    const claimed = `Basic ${Buffer.from('machine:x').toString('base64')}`
+    await ask(nginx.urls.apt + (await packagePath()), { headers: { authorization: claimed } })
+    await ask(url(0), { headers: { authorization } })
+    const log = () => nginx.log('gatehouse-apt-files.log')
+    await expect.poll(log).toContain(`${CLIENT} - machine:web-true [`)
+    expect(await log()).not.toMatch(/ - machine \[/)
   })
 })

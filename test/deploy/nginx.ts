@@ -20,8 +20,14 @@ export interface Nginx {
   stop(): Promise<void>
 }
 
-/** @param fromDisk whether to uncomment the lines that let nginx send packages itself */
-export async function startNginx(service: Service, { fromDisk }: { fromDisk: boolean }): Promise<Nginx> {
+/**
+ * @param fromDisk whether to uncomment the lines that let nginx send packages itself
+ * @param authority PEM of the authority whose client certificates are accepted; left out: none is asked for
+ */
+export async function startNginx(
+  service: Service,
+  { fromDisk, authority }: { fromDisk: boolean; authority?: string },
+): Promise<Nginx> {
   const directory = await mkdtemp(join(tmpdir(), 'nginx-'))
   const at = (...path: string[]) => join(directory, ...path)
   // The workers run as another user than the owner of the directory.
@@ -47,6 +53,13 @@ export async function startNginx(service: Service, { fromDisk }: { fromDisk: boo
     ['/etc/nginx/tls/gatehouse.crt', at('tls/gatehouse.crt')],
     ['/etc/nginx/tls/gatehouse.key', at('tls/gatehouse.key')],
   ])
+  if (authority !== undefined) {
+    await writeFile(at('tls/machines-ca.crt'), authority)
+    await rewrite(at('snippets/gatehouse-tls.conf'), [
+      ['#ssl_client_certificate /etc/nginx/tls', `ssl_client_certificate ${at('tls')}`],
+      ['#ssl_verify_client', 'ssl_verify_client'],
+    ])
+  }
   for (const [format, root] of [
     ['apt', service.reposDir],
     ['rpm', join(service.reposDir, 'rpm')],

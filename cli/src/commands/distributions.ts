@@ -12,9 +12,10 @@ async function list(context: Context) {
   const answer = need(await client.call('GET /distributions', { signal: context.signal }))
   return printRows(context, answer, {
     rows: ({ distributions }) => distributions,
-    head: ['CODENAME', 'FORMAT', 'ARCHITECTURES', 'PACKAGES', 'TAKES PACKAGES'],
+    head: ['CODENAME', 'FORMAT', 'ARCHITECTURES', 'PACKAGES', 'TAKES PACKAGES', 'READ BY'],
     cells: (one) => [
       ...[one.codename, one.format, one.architectures.join(', '), one.package_count, one.active ? 'yes' : 'no'],
+      one.private ? 'those with a right' : 'everybody',
     ],
   })
 }
@@ -31,6 +32,7 @@ async function setup(context: Context, given: Given) {
     terminal.note(`belongs in ${answer.file.install_as}`)
   } else {
     terminal.print(answer.command)
+    if (answer.private) terminal.note('needs the token of a machine in GATEHOUSE_TOKEN')
     terminal.note(`sets up the machine that runs it; then: ${answer.install_command} PACKAGE`)
   }
   return EXITS.done

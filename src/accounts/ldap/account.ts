@@ -13,6 +13,7 @@ export function accountOf(person: Person, ldap: Settings['ldap']): ExternalAccou
     email: person.email,
     fullName: person.fullName,
     role: roleOf(person.groups, ldap),
+    groups: person.groups,
     keepsRole: !mapsGroups(ldap),
     mayCreate: ldap.auto_provision,
   }

@@ -37,6 +37,15 @@ export function roleOf(claims: Claims, oidc: Settings['oidc']): Role {
   return ROLES.find((role) => mapped.has(role)) ?? oidc.default_role
 }
 
+/** Most identity providers name the groups of a person in this claim. */
+const GROUPS_CLAIM = 'groups'
+
+/** Groups of the person: the texts of the claim for roles, and of `groups`. */
+export function groupsOf(claims: Claims, { claim_role }: Settings['oidc']): string[] {
+  const values = [claim_role, GROUPS_CLAIM].flatMap((name) => claimOf(claims, name))
+  return [...new Set(values.filter((one) => typeof one === 'string'))]
+}
+
 /** Whether the ID token lacks claims that the settings name: providers may give them only at the userinfo endpoint. */
 export function lacksClaims(claims: Claims, oidc: Settings['oidc']): boolean {
   const wanted = [oidc.claim_username, oidc.claim_email, oidc.claim_fullname, oidc.claim_role]

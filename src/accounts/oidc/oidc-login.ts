@@ -11,7 +11,7 @@ import { randomToken, sha256Hex } from '../../kernel/crypto.ts'
 import { change, type ChangeDeps, type Note } from '../change.ts'
 import { adoptAccount, type ExternalAccount, type SignInRefusal } from '../external-account.ts'
 import type { LoginAnswer, SecondStep } from '../second-step.ts'
-import { mapsRoles, roleOf, textOf } from './claims.ts'
+import { groupsOf, mapsRoles, roleOf, textOf } from './claims.ts'
 import { exchangeCode, failed, type CallbackInput } from './code-grant.ts'
 import type { Providers } from './providers.ts'
 
@@ -93,6 +93,7 @@ export function createOidcLogin(
       email: textOf(claims, oidc.claim_email),
       fullName: textOf(claims, oidc.claim_fullname),
       role: roleOf(claims, oidc),
+      groups: groupsOf(claims, oidc),
       keepsRole: !mapsRoles(oidc),
       mayCreate: oidc.auto_provision,
     }

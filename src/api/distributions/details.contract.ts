@@ -24,6 +24,16 @@ export const getDistributionsCodenameSetup = declare({
       install_command: Type.String({ description: 'installs packages, followed by their names' }),
       file: Type.Object({ url: Type.String(), install_as: Type.String(), content: Type.String() }),
       script: Type.Object({ url: Type.String(), content: Type.String() }),
+      private: Type.Boolean({ description: 'the script takes the token of the machine from GATEHOUSE_TOKEN' }),
+      credentials: Nullable(
+        Type.Object(
+          { install_as: Type.String(), content: Type.String() },
+          {
+            description:
+              'a file for the token, which takes the place of `<token>`; null where `file` has it or none is needed',
+          },
+        ),
+      ),
     },
     { title: 'ClientSetup' },
   ),

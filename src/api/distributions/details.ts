@@ -6,6 +6,7 @@ import type { DistributionSetup } from '../../formats/serving.ts'
 import { unknownDistribution } from '../../formats/unknown-distribution.ts'
 import { isoTime } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
+import { isPrivateDistribution } from '../../store/records/served-query.ts'
 import { publicationPage } from '../../packages/records/publication-query.ts'
 import { getDistributionsCodenamePublications, getDistributionsCodenameSetup } from './details.contract.ts'
 import { handle, type Route } from '../http/route.ts'
@@ -16,7 +17,7 @@ export interface DistributionDetailDeps {
   /** all distributions, active or not */
   all: readonly Offered[]
   /** null if the distribution is not offered; the addresses depend on how the client reached this service */
-  setupOf(codename: string, request: IncomingMessage): DistributionSetup | null
+  setupOf(codename: string, request: IncomingMessage, signsIn: boolean): DistributionSetup | null
 }
 
 export function distributionDetailRoutes(deps: DistributionDetailDeps): Route[] {
@@ -30,7 +31,8 @@ export function distributionDetailRoutes(deps: DistributionDetailDeps): Route[] 
   return [
     handle(getDistributionsCodenameSetup, async ({ params: { codename }, raw }) => {
       const { distribution, format } = find(codename)
-      const setup = deps.setupOf(codename, raw.raw)
+      const isPrivate = await isPrivateDistribution(deps.db, codename)
+      const setup = deps.setupOf(codename, raw.raw, isPrivate)
       if (!setup) throw new Problem('distribution_inactive', `${codename} is not served here`)
       return {
         codename,
@@ -43,6 +45,11 @@ export function distributionDetailRoutes(deps: DistributionDetailDeps): Route[] 
         install_command: setup.install,
         file: { url: setup.file.url, install_as: setup.file.installAs, content: setup.file.content },
         script: setup.script,
+        private: isPrivate,
+        credentials: setup.credentials && {
+          install_as: setup.credentials.installAs,
+          content: setup.credentials.content,
+        },
       }
     }),
     handle(getDistributionsCodenamePublications, async ({ params: { codename }, query }) => {

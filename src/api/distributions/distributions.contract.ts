@@ -20,6 +20,7 @@ const DistributionSchema = Type.Object(
     package_manager: Type.String(),
     package_count: Type.Integer({ description: 'published packages' }),
     active: Type.Boolean(),
+    private: Type.Boolean({ description: 'package clients must sign in, and need a right to read' }),
     signed_by: Nullable(Type.String({ description: 'fingerprint of the key' })),
     last_published_at: Nullable(TimeSchema),
   },
@@ -44,6 +45,19 @@ export const getDistributionsCodename = declare({
   summary: 'A distribution',
   access: 'reader+',
   params: Codename,
+  answer: DistributionSchema,
+  problems: ['not_found'],
+})
+
+export const patchDistributionsCodename = declare({
+  method: 'PATCH',
+  path: '/distributions/{codename}',
+  tag: 'distributions',
+  summary: 'Make a distribution private or public for package clients',
+  example: { private: true },
+  access: 'admin',
+  params: Codename,
+  body: Type.Object({ private: Type.Boolean() }, { title: 'DistributionChange' }),
   answer: DistributionSchema,
   problems: ['not_found'],
 })

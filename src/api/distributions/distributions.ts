@@ -9,6 +9,7 @@ import { migrationRequest, type MigrationResult } from '../../packages/copies/mi
 import type { Previews } from '../../intake/previews.ts'
 import type { Promote } from '../../packages/copies/promote.ts'
 import type { PromoteSeveral } from '../../packages/copies/promote-several.ts'
+import type { Readers } from '../../accounts/readers/readers.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import type { Publisher } from '../../publish/publisher.ts'
 import { unknownDistribution } from '../../formats/unknown-distribution.ts'
@@ -21,6 +22,7 @@ import {
   getDistributions,
   getDistributionsCodename,
   getDistributionsCodenamePackages,
+  patchDistributionsCodename,
   postDistributionsInit,
   postDistributionsMigrate,
 } from './distributions.contract.ts'
@@ -43,6 +45,7 @@ export interface DistributionDeps {
   promoteSeveral: PromoteSeveral
   previews: Pick<Previews, 'promotion' | 'promotions' | 'migration'>
   tasks: Pick<Tasks, 'run'>
+  readers: Pick<Readers, 'setPrivate'>
 }
 
 export function distributionRoutes(deps: DistributionDeps): Route[] {
@@ -64,6 +67,7 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
       package_manager: distribution.packageManager,
       package_count: row?.published_count ?? 0,
       active: deps.isActive(distribution.codename),
+      private: row?.private ?? false,
       signed_by: row?.generation ? deps.fingerprint() : null,
       last_published_at: isoTimeOrNull(row?.published_at),
     }
@@ -86,6 +90,11 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
     handle(getDistributionsCodename, async ({ params: { codename } }) =>
       viewOf(declared(codename), await distributionRows(db)),
     ),
+    handle(patchDistributionsCodename, async ({ params: { codename }, body, caller, origin }) => {
+      const distribution = declared(codename)
+      await deps.readers.setPrivate(codename, body.private, caller, origin)
+      return viewOf(distribution, await distributionRows(db))
+    }),
     handle(getDistributionsCodenamePackages, async ({ params: { codename }, reply }) => {
       declared(codename)
       return sendList(reply, { codename }, 'packages', servedPackages(db, codename))

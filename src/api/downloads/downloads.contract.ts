@@ -2,7 +2,7 @@
 import Type from 'typebox'
 import { CLIENT_TYPES } from '../../operations/downloads/client-type.ts'
 import { FORMATS } from '../../formats/index.ts'
-import { ClientDownloadSchema, PerDaySchema } from '../shared/download-schemas.ts'
+import { ClientDownloadSchema, PerDaySchema, ReaderSchema } from '../shared/download-schemas.ts'
 import { declare } from '../http/route.ts'
 import { FormatSchema } from '../shared/words.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
@@ -47,6 +47,7 @@ export const getDownloadsStats = declare({
       recent: Type.Array(
         Type.Object({
           ip: Type.String(),
+          reader: ReaderSchema,
           date: TimeSchema,
           filename: Type.String(),
           name: Type.String(),

@@ -63,6 +63,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   version_spent: 409,
   task_ended: 409,
   task_cancelled: 409,
+  machines_full: 409,
   changed_meanwhile: 412,
   file_too_large: 413,
   body_too_large: 413,

@@ -1,4 +1,5 @@
 // The background work of a running service: how often each chore runs and what it does.
+import type { FactsWriter } from '../../accounts/readers/facts-writer.ts'
 import type { DownloadReader } from '../../operations/downloads/reader.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Activity } from '../../operations/dashboard/activity.ts'
@@ -31,6 +32,8 @@ const AUDIT_MS = 15_000
 const BEHIND_MS = 10_000
 /** A download is in the statistics this long after its end, plus the second that its log waits. */
 const READ_LOGS_MS = 10_000
+/** Changes of rights count within 10 s: this, one look of the listeners, and what a slow file system takes. */
+const ACCESS_MS = 1_000
 /** One piece of background work. It is idempotent: the next run repeats what a failed one left undone. */
 export interface Chore {
   name: string
@@ -63,6 +66,8 @@ export interface ChoreDeps {
   activity: Pick<Activity, 'catchUp'>
   growth: Pick<PoolGrowth, 'sample'>
   downloadReader: DownloadReader
+  /** what listeners know about access */
+  factsWriter: Pick<FactsWriter, 'writeDue'>
   tasks: Pick<Tasks, 'enqueue' | 'deleteEnded'>
   stopping(): boolean
 }
@@ -121,6 +126,8 @@ export function createChores(deps: ChoreDeps): {
       { name: 'heartbeat', everyMs: HEARTBEAT_MS, leaderOnly: false, run: staging.heartbeat },
     ],
     chores: [
+      // Every process: listeners go on with the newest.
+      { name: 'facts about access', everyMs: ACCESS_MS, leaderOnly: false, run: deps.factsWriter.writeDue },
       { name: 'audit log', everyMs: AUDIT_MS, leaderOnly: true, run: audit.flush },
       { name: 'audit checkpoint', everyMs: AUDIT_MS, leaderOnly: true, run: deps.checkpoints.writeWhenDue },
       ...notifications,

@@ -53,6 +53,7 @@ function slowlyRecovering(publisher: Partial<Publisher> = {}) {
       tasks: {} as never,
       componentScan: {} as never,
       rematch: {} as never,
+      factsWriter: { writeDue: nothing },
     },
     audit: { flush: nothing } as never,
     checkpoints: { write: nothing } as never,

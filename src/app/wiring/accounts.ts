@@ -3,6 +3,11 @@ import { createCodes } from '../../accounts/codes.ts'
 import { createDeviceSignIn } from '../../accounts/device-sign-in.ts'
 import { createJwt } from '../../accounts/jwt.ts'
 import { createDirectory } from '../../accounts/ldap/directory.ts'
+import { createEnrolments } from '../../accounts/machines/enrolments.ts'
+import { createMachines } from '../../accounts/machines/machines.ts'
+import { openAccessKey } from '../../accounts/readers/access-key.ts'
+import { createFactsWriter } from '../../accounts/readers/facts-writer.ts'
+import { createReaders } from '../../accounts/readers/readers.ts'
 import { createMembership } from '../../accounts/ldap/membership.ts'
 import { createLdapLogin } from '../../accounts/ldap/ldap-login.ts'
 import { createLogin } from '../../accounts/login.ts'
@@ -89,7 +94,15 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
     passwords,
     deliverReset: (user, token) => notifier.sendReset(user, token, RESET_MINUTES),
   })
+  const factsWriter = createFactsWriter({
+    ...{ db, clock, settings: settings.current, directory: paths.access },
+    privateKey: await openAccessKey(paths),
+  })
   return {
+    factsWriter,
+    readers: createReaders({ ...changing, changed: factsWriter.write }),
+    machines: createMachines(changing),
+    enrolments: createEnrolments(changing),
     outbound,
     notifier,
     sessions,

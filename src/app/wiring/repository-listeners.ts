@@ -9,13 +9,14 @@ import { createClientAddress, createTrust } from '../../kernel/client-address.ts
 import type { Clock } from '../../kernel/clock.ts'
 import { isMissing } from '../../kernel/files.ts'
 import type { Log } from '../../kernel/log.ts'
+import { createKnownAccess } from '../../serve/access/known-access.ts'
 import { createAccessLog } from '../../serve/access-log.ts'
 import { createClientSetups, createSetupAnswer } from '../../serve/client-setups.ts'
 import { mountsOf } from '../../serve/mounts.ts'
 import type { OwnReport } from '../../serve/own-report.ts'
 import type { PairTurns } from '../../serve/pair-turns.ts'
 import { createRepositoryListener, DEFAULT_MEMORY } from '../../serve/repository-listener.ts'
-import { APK_KEY_NAME } from '../../publish/signing/key-names.ts'
+import { ACCESS_KEY_NAME, APK_KEY_NAME } from '../../publish/signing/key-names.ts'
 import { createPaths, type Paths } from '../../store/paths.ts'
 import { readDeclared } from './declared.ts'
 import { checkStore } from '../../store/objects/ownership.ts'
@@ -65,6 +66,16 @@ export async function createRepositoryListeners({
   const totalBytes = Math.max(LEAST_MEMORY_BYTES, DEFAULT_MEMORY.totalBytes / env.serveProcesses)
   const store = await openObjectStore(env, log)
   await checkStore(paths, store)
+  const known = createKnownAccess({
+    ...{ directory: paths.access, keyPath: join(paths.keys, ACCESS_KEY_NAME), clock, log },
+    hours: env.accessFactsHours,
+  })
+  const signIn = {
+    known,
+    declared: new Set(offered.map(({ distribution }) => distribution.codename)),
+    certificateHeader: env.clientCertificateHeader,
+    trusts,
+  }
   const repository = (id: ListenerId) =>
     createRepositoryListener({
       reposDir: paths.root,
@@ -76,8 +87,9 @@ export async function createRepositoryListeners({
         ...{ clock, log, mostBytes: env.accessLogMb * 1024 * 1024 },
         path: join(env.accessLogDir, `access-${id}.log`),
       }),
-      setup: createSetupAnswer(id, setups, () => readPublicUrls(env, paths.settings)[id], trusts),
+      setup: createSetupAnswer(id, setups, () => readPublicUrls(env, paths.settings)[id], trusts, known.isPrivate),
       pairTurns,
+      signIn,
       traffic: report.traffic(id),
       objects: store && { store, redirects: env.poolRedirect },
       memory: { ...DEFAULT_MEMORY, totalBytes },
@@ -86,6 +98,7 @@ export async function createRepositoryListeners({
   const rpm = repository('rpm')
   return {
     async listen() {
+      await known.start()
       const open = (name: string, port: number, listener: typeof apt) =>
         openPort({ mode: env.mode, log }, name, port, (port) => listener.listen(port, env.bindHost))
       return {
@@ -94,6 +107,7 @@ export async function createRepositoryListeners({
       }
     },
     async close(deadlineMs) {
+      known.stop()
       await Promise.all([apt.close(deadlineMs), rpm.close(deadlineMs)])
       store?.close()
     },

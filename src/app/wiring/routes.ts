@@ -24,11 +24,13 @@ import { severalRoutes } from '../../api/import/several.ts'
 import { importSyncRoutes } from '../../api/import/sync.ts'
 import { importRoutes } from '../../api/import/sources.ts'
 import { installabilityRoutes } from '../../api/distributions/installability.ts'
+import { machineRoutes } from '../../api/machines/machines.ts'
 import { logRoutes } from '../../api/logs/logs.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
 import { createRepositories } from '../../registries/repositories.ts'
 import { registryRoutes } from '../../api/registries/registries.ts'
+import { readerRoutes } from '../../api/readers/readers.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
 import type { Route } from '../../api/http/route.ts'
 import { sbomRoutes } from '../../api/sbom/sbom.ts'
@@ -94,6 +96,8 @@ export function routesOf(
       isRepository: async (key) => (await repositories.find(key)) !== null,
     }),
     ...setupRoutes(accounts),
+    ...machineRoutes(accounts),
+    ...readerRoutes(accounts),
     ...packageRoutes({ db }),
     ...auditRoutes({ db, audit }),
     ...artifactRoutes({
@@ -162,12 +166,14 @@ export function routesOf(
       promoteSeveral: gate.promoteSeveral,
       previews,
       tasks,
+      readers: accounts.readers,
       hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
     }),
     ...distributionDetailRoutes({
       db,
       all: publishing.all,
-      setupOf: (codename, request) => publishing.setups.of(codename, publishing.reachedAt.of(request)),
+      setupOf: (codename, request, signsIn) =>
+        publishing.setups.of(codename, publishing.reachedAt.of(request), signsIn),
     }),
     ...installabilityRoutes({ db, audit, registry, tasks, installability: longWork.installability }),
     ...securityRoutes({

@@ -126,7 +126,8 @@ async function statsOf(deps: Deps, days: number) {
     per_day: perDay,
     recent: recent.map(({ at, address, agent, ...one }) => ({
       ...one,
-      ip: address,
+      ip: address.split(' ', 1)[0] ?? '',
+      reader: address.split(' ')[1] ?? null,
       date: isoTime(at),
       user_agent: agent,
     })),

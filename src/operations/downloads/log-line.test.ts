@@ -24,7 +24,7 @@ const line = (
   }
   return `${one.address} - ${one.user} [${one.time}] "${one.request}" ${one.status} ${one.bytes} "-" "${one.agent}"${one.after}`
 }
-const plain = { address: '192.0.2.7', at: AT, method: 'GET', target: DEB, status: 200, bytes: 5120, agent: APT }
+const plain = { address: '192.0.2.7', reader: null, at: AT, method: 'GET', target: DEB, status: 200, bytes: 5120, agent: APT }
 
 test.each<[string, string, object | null]>([
   ['combined', line(), plain],
@@ -34,6 +34,8 @@ test.each<[string, string, object | null]>([
   ['with upstream times after it', line({ after: ' "203.0.113.9" rt=0.004 uct="0.000" urt="0.004"' }), plain],
   ['with the name of the virtual host before it', `packages.example.org:80 ${line()}`, plain],
   ['of a user with a name', line({ user: 'ci [bot]' }), plain],
+  ['of a machine', line({ user: 'machine:web-01' }), { ...plain, reader: 'machine:web-01' }],
+  ['of somebody who claims a name with Basic', line({ user: 'machine' }), plain],
   ['of an address that is none', line({ address: '999.1.2.3' }), null],
   ['of a socket', line({ address: 'unix:' }), null],
   ['of a month that is none', line({ time: '23/Foo/2026:08:47:08 +0000' }), null],

@@ -8,13 +8,14 @@ import { asError } from '../../kernel/errors.ts'
 import { ifMissing } from '../../kernel/files.ts'
 import type { Log } from '../../kernel/log.ts'
 import { createPacer } from '../../kernel/pacer.ts'
+import { machinesSeen } from '../../accounts/machines/last-seen.ts'
 import { addDownloads } from '../../store/downloads/counting.ts'
 import type { Given } from '../../store/downloads/identified.ts'
 import { DAY_SECONDS, dayOf } from '../../store/downloads/days.ts'
 import { advance, countsAt, knownLog, logChoices, type KnownLog, type LogChoices } from '../../store/downloads/logs.ts'
 import { clientTypeOf } from './client-type.ts'
 import { nginxLogs, openLog, ourLogs, type LogPlace } from './log-files.ts'
-import { gaveFile, parseLine } from './log-line.ts'
+import { clientOf, gaveFile, parseLine } from './log-line.ts'
 import { headOf, piecesOf, type OpenLog } from './log-text.ts'
 import { createResolver, type Resolver, type ResolverDeps } from './resolve.ts'
 import { createTallies, type Tally } from './tally.ts'
@@ -43,6 +44,7 @@ export interface DownloadReaderDeps extends ResolverDeps {
  * Limits of one transaction. Making, sending and reading its rows blocks the process: 2,000 tallies take up to 30 ms.
  */
 const BATCH = { tallies: 2_000, chars: 16 * 1024 * 1024, lines: 500_000 }
+const MACHINE = 'machine:'
 /** How far the clock of another machine may be ahead. */
 const AHEAD_SECONDS = 3600
 
@@ -92,13 +94,18 @@ export function createDownloadReader(deps: DownloadReaderDeps): DownloadReader {
     const firstDay = keptFrom()
     const newest = clock.now().getTime() / 1000 + AHEAD_SECONDS
     let known = from
+    const seen = new Map<string, number>()
     let batch = { tallies: createTallies(), lines: 0, unreadable: 0, end: from.position }
 
     const take = (text: string) => {
       batch.lines++
       const line = parseLine(text)
-      if (!line || line.at > newest) batch.unreadable++
-      else if (gaveFile(line) && isPackage.test(line.target) && countsAt(choices, place.kind, line.at)) {
+      if (!line || line.at > newest) {
+        batch.unreadable++
+        return
+      }
+      if (line.reader?.startsWith(MACHINE)) seen.set(line.reader.slice(MACHINE.length), line.at)
+      if (gaveFile(line) && isPackage.test(line.target) && countsAt(choices, place.kind, line.at)) {
         if (line.at / DAY_SECONDS >= firstDay) batch.tallies.add(line)
       }
     }
@@ -107,10 +114,12 @@ export function createDownloadReader(deps: DownloadReaderDeps): DownloadReader {
       const { given, recent, unknown } = await identify(tallies, resolver)
       const counted = await advance(db, { log: known, end, lines, unreadable, unknown }, async (tx) => {
         await addDownloads(tx, given, recent, firstDay)
+        await machinesSeen(tx, seen)
         checkpoint('downloads-counted')
       })
       known = { ...known, position: end }
       batch = { tallies: createTallies(), lines: 0, unreadable: 0, end }
+      seen.clear()
       return counted
     }
 
@@ -184,7 +193,8 @@ async function identify({ all, recent }: ReturnType<typeof createTallies>, resol
   return {
     given: [...given.values()],
     unknown,
-    recent: recent.flatMap(({ target, at, status, bytes, address, agent }) => {
+    recent: recent.flatMap(({ target, at, status, bytes, agent, ...client }) => {
+      const address = clientOf(client)
       const file = files.get(target)
       const clientType = clientTypeOf(agent)
       return file ? [{ file, at: new Date(at * 1000), path: target, status, bytes, address, agent, clientType }] : []

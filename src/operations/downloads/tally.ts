@@ -1,10 +1,11 @@
 // Requests of one batch of lines, added up by client, user agent, path and day.
 import { DAY_SECONDS } from '../../store/downloads/days.ts'
-import { GIVES, type LogLine } from './log-line.ts'
+import { clientOf, GIVES, type LogLine } from './log-line.ts'
 
 /** Answers to a client with one user agent for one path on one day. */
 export interface Tally {
   target: string
+  /** the client: its address, and after a blank who signed in there */
   address: string
   agent: string
   day: number
@@ -37,10 +38,11 @@ export function createTallies(): Tallies {
   let recent: LogLine[] = []
   return {
     add(line) {
-      const { target, address, agent, status, bytes } = line
+      const { target, agent, status, bytes } = line
+      const address = clientOf(line)
       const day = Math.floor(line.at / DAY_SECONDS)
-      // Only the user agent may contain a space, and it is the last part.
-      const key = `${day} ${address} ${target} ${agent}`
+      // The user agent may contain spaces, and it is the last part.
+      const key = `${day} ${line.address} ${line.reader ?? '-'} ${target} ${agent}`
       let tally = tallies.get(key)
       if (!tally) {
         tally = { target, address, agent, day, whole: 0, beganWithRange: false, redirects: 0, bytes: 0 }

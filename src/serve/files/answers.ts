@@ -11,6 +11,8 @@ export interface Exchange {
   request: IncomingMessage
   response: ServerResponse
   progress: Progress
+  /** name of the credential that was sent, for the access log; left out for none and for one that is not known */
+  reader?: string | undefined
 }
 
 /** A byte range, both ends included; `last` is `first - 1` when it is empty. */
@@ -134,6 +136,12 @@ export function answerWithText(exchange: Exchange, text: string, headers: readon
     progress.lastBytes = bytes
     response.end(text)
   }
+}
+
+/** Sends 204. */
+export function answerWithNothing({ response }: Exchange, headers: readonly string[]): void {
+  response.writeHead(204, ['Cache-Control', 'no-store', ...headers])
+  response.end()
 }
 
 /** Sends a short plain text; package clients show little more than the status. */

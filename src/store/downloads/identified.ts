@@ -18,6 +18,7 @@ export interface DownloadedFile {
 /** Downloads of one file by a client with one user agent on one day. */
 export interface Given {
   file: DownloadedFile
+  /** the client: its address, and after a blank who signed in there */
   address: string
   agent: string
   clientType: string

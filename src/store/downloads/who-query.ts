@@ -8,6 +8,8 @@ import type { DownloadTotals } from './download-query.ts'
 /** Downloads of one file by a client with one user agent on one day. */
 export interface ClientDownload {
   ip: string
+  /** who signed in: `machine:web-01` */
+  reader: string | null
   user_agent: string
   client_type: string
   distribution: string
@@ -39,12 +41,24 @@ interface FoundRow extends Omit<ClientDownload, 'date'> {
   agent_id: number
 }
 
-const COLUMNS = sql`d.file_id, d.day, d.client_id, d.agent_id, d.downloads, d.bytes, c.address as ip, a.agent as user_agent,
+const COLUMNS = sql`d.file_id, d.day, d.client_id, d.agent_id, d.downloads, d.bytes, split_part(c.address, ' ', 1) as ip,
+  nullif(split_part(c.address, ' ', 2), '') as reader, a.agent as user_agent,
   a.client_type, f.distribution, f.version, f.arch`
 const NAMED = sql`join download_clients c on c.id = d.client_id join download_agents a on a.id = d.agent_id`
 
-const shown = ({ ip, user_agent, client_type, distribution, version, arch, day, downloads, bytes }: FoundRow) => ({
-  ...{ ip, user_agent, client_type, distribution, version, arch, date: dateOf(day), downloads, bytes },
+const shown = ({
+  ip,
+  reader,
+  user_agent,
+  client_type,
+  distribution,
+  version,
+  arch,
+  day,
+  downloads,
+  bytes,
+}: FoundRow) => ({
+  ...{ ip, reader, user_agent, client_type, distribution, version, arch, date: dateOf(day), downloads, bytes },
 })
 
 /** The blast radius of records since a day, by `recordKey`; records that nobody downloaded are missing. */

@@ -29,6 +29,7 @@ import { undo } from './0030-undo.ts'
 import { consoleJobs } from './0032-console-jobs.ts'
 import { repositories } from './0035-repositories.ts'
 import { review } from './0031-review.ts'
+import { clientSignIn } from './0034-client-sign-in.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -60,4 +61,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0032-console-jobs': consoleJobs,
   '0035-repositories': repositories,
   '0031-review': review,
+  '0034-client-sign-in': clientSignIn,
 }

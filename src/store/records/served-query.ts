@@ -9,6 +9,12 @@ export function distributionRows(db: Db) {
   return db.selectFrom('distributions').selectAll().execute()
 }
 
+/** Whether package clients must sign in. */
+export async function isPrivateDistribution(db: Db, codename: string): Promise<boolean> {
+  const row = await db.selectFrom('distributions').select('private').where('codename', '=', codename).executeTakeFirst()
+  return row?.private ?? false
+}
+
 /** @returns 0 for a distribution that was never published */
 export async function revisionOf(db: Db, codename: string): Promise<number> {
   const row = await db

@@ -113,3 +113,70 @@ export interface DeviceSignInsTable {
   /** login of the session that approved it: the new session counts from it */
   session_started_at: Date | null
 }
+
+/** Groups that the directory or the identity provider last named for an account. */
+export interface UserGroupsTable {
+  user_id: number
+  name: string
+}
+
+/** What a machine token may do: read packages, later also report what is installed. */
+export type MachineRight = 'read' | 'report'
+
+/** A machine that signs in with a token of its own. Rows stay after it is revoked. */
+export interface MachinesTable {
+  id: Generated<number>
+  /** unique among those that are not revoked, whatever the case */
+  name: string
+  tags: string[]
+  rights: MachineRight[]
+  token_hash: string
+  token_hint: string
+  /** subject or fingerprint of a client certificate, as `certificateKey` spells it */
+  certificate: string | null
+  enrolment_id: number | null
+  created_at: Date
+  created_by: string
+  last_seen: OrNull<Date>
+  revoked_at: OrNull<Date>
+}
+
+/** A token that only enrols machines. */
+export interface MachineEnrolmentsTable {
+  id: Generated<number>
+  name: string
+  tags: string[]
+  /** machines that it may enrol */
+  most: number
+  used: Generated<number>
+  token_hash: string
+  token_hint: string
+  created_at: Date
+  created_by: string
+  expires_at: Date
+  revoked_at: OrNull<Date>
+}
+
+export type ReaderKind = 'person' | 'group' | 'machine' | 'tag'
+
+/** Who may read a private place. */
+export interface ReadersTable {
+  id: Generated<number>
+  /** key of a row of `distributions` */
+  place: string
+  kind: ReaderKind
+  /** of the person, group, machine or tag, as it was given */
+  name: string
+  /** of a person */
+  user_id: OrNull<number>
+  /** of a machine */
+  machine_id: OrNull<number>
+  created_at: Date
+  created_by: string
+}
+
+/** One row. Triggers raise the number with each change of what package clients may read. */
+export interface AccessRevisionTable {
+  id: Generated<boolean>
+  revision: number
+}

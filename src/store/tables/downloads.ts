@@ -37,6 +37,7 @@ export interface DownloadLogChoicesTable {
 
 export interface DownloadClientsTable {
   id: Generated<number>
+  /** and after a blank who signed in there: `192.0.2.7 machine:web-01` */
   address: string
   last_day: number
 }

@@ -34,6 +34,8 @@ export interface DistributionsTable {
   quarantined_count: Generated<number>
   rejected_count: Generated<number>
   size_bytes: Generated<number>
+  /** only clients that sign in and have a right may read it */
+  private: Generated<boolean>
 }
 
 export interface BackgroundIndexRow {

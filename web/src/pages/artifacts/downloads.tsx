@@ -28,10 +28,11 @@ export function Downloads({ record: { name, format, version, distribution, arch 
             <Rows
               of={clients}
               label="Downloads"
-              id={({ ip, user_agent: agent, date }) => `${ip} ${agent} ${date}`}
+              id={({ ip, reader, user_agent: agent, date }) => `${ip} ${reader ?? ''} ${agent} ${date}`}
               columns={[
                 { head: 'Day', cell: ({ date }) => date },
                 { head: 'Address', cell: ({ ip }) => <span className="mono">{ip}</span> },
+                { head: 'Signed in as', cell: ({ reader }) => reader ?? '' },
                 { head: 'Client', cell: ({ client_type: type, user_agent: agent }) => agent || type },
                 { head: 'Downloads', number: true, cell: ({ downloads: n }) => n },
               ]}

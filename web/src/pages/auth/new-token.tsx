@@ -1,6 +1,5 @@
 // Creating an API token: it is shown once, with example lines that use it.
 import {
-  Alert,
   Button,
   Modal,
   MultiSelect,
@@ -19,6 +18,7 @@ import { base, call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { Form } from '../../parts/form.tsx'
+import { MadeToken } from '../../parts/made-token.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { useSession } from '../../session/session.ts'
 
@@ -107,11 +107,7 @@ export function NewToken({ own, close }: { own: boolean; close: () => void }) {
 
 function Made({ token, close }: { token: string; close: () => void }) {
   return (
-    <Modal opened onClose={close} title="The token, once" closeOnClickOutside={false} size="lg">
-      <Alert color="gray" variant="outline" mb="md">
-        It is not shown again. Store it where the pipeline keeps secrets.
-      </Alert>
-      <Snippet label="Token" text={token} />
+    <MadeToken token={token} about="Store it where the pipeline keeps secrets." close={close}>
       <Text size="sm" mb="xs">
         As a masked variable <span className="mono">GATEHOUSE_TOKEN</span>, a pipeline with Node uploads so, and fails
         when the package is not published:
@@ -120,7 +116,6 @@ function Made({ token, close }: { token: string; close: () => void }) {
         label="Upload from a pipeline"
         text={`curl -fsSO ${base}cli/gatehouse.mjs\nnode gatehouse.mjs upload --url ${base} -d CODENAME package.deb`}
       />
-      <Button onClick={close}>I have stored it</Button>
-    </Modal>
+    </MadeToken>
   )
 }

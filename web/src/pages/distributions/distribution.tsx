@@ -13,6 +13,7 @@ import { utcDay, When } from '../../parts/when.tsx'
 import { useMay } from '../../session/session.ts'
 import { Installability } from './installability.tsx'
 import { Migrate } from './migrate.tsx'
+import { Readers } from './readers.tsx'
 import { OpenReviews } from './waiting.tsx'
 
 const route = getRouteApi('/distributions/$codename')
@@ -44,12 +45,18 @@ export default function Distribution() {
     >
       <Section title="Set up a machine">
         <Answer of={setup} rows={3}>
-          {({ command, file, key_url: key }) => (
+          {({ command, file, credentials, private: isPrivate, key_url: key }) => (
             <>
+              {isPrivate && (
+                <Text size="sm" mb="xs">
+                  With the token of the machine in <span className="mono">GATEHOUSE_TOKEN</span>:
+                </Text>
+              )}
               <Snippet label={`Set up a machine for ${codename}`} text={command} />
               <details>
                 <summary>By hand: {file.install_as}</summary>
                 <Snippet label={file.install_as} text={file.content} />
+                {credentials && <Snippet label={credentials.install_as} text={credentials.content} />}
                 <Text size="sm">
                   Signing key: <a href={key}>{key}</a>
                 </Text>
@@ -58,6 +65,7 @@ export default function Distribution() {
           )}
         </Answer>
       </Section>
+      {mayAudit && <Readers codename={codename} />}
       <Installability codename={codename} />
       {mayAudit && <OpenReviews codename={codename} />}
       <Section title="Publications">

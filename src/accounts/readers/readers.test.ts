@@ -1,0 +1,279 @@
+// Rights to read, from the rows to what a listener knows: people, groups, machines, tags, and every way in which a right ends.
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/database.ts'
+import type { Caller } from '../../domain/caller.ts'
+import { HOUR_MS } from '../../domain/durations.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Scopes } from '../../domain/scopes.ts'
+import { createLog } from '../../kernel/log.ts'
+import { certificateKey } from '../../serve/access/facts.ts'
+import { digestsOf } from '../../serve/access/credentials.ts'
+import { createKnownAccess, type KnownAccess } from '../../serve/access/known-access.ts'
+import type { Database } from '../../store/db.ts'
+import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, ROOT, type Accounts } from '../fixture.ts'
+import type { ReaderKind } from '../../store/tables.ts'
+
+const PLACES = ['jammy', 'noble', 'npm/team'] as const
+
+let database: Database & { url: string }
+let at: Accounts
+let known: KnownAccess
+let groups: string[] = []
+const settings: Settings = { ...DEFAULTS, ldap: { ...DEFAULTS.ldap, enabled: true, host: 'directory.example.org' } }
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
+beforeEach(async () => {
+  const { db } = database
+  for (const table of ['readers', 'machines', 'machine_enrolments', 'api_tokens', 'users', 'distributions'] as const)
+    await db.deleteFrom(table).execute()
+  at = await createAccounts(db, {
+    settings,
+    directory: {
+      check: async (username) => ({ username, email: '', fullName: '', groups }),
+      look: async (username) => ({ username, email: '', fullName: '', groups }),
+      test: async () => ({ status: 'ok', message: '' }),
+    },
+  })
+  for (const codename of PLACES)
+    await db.insertInto('distributions').values({ codename, format: 'deb', definition: '{}', private: true }).execute()
+  await at.users.create(ROOT, { username: 'ben', password: GOOD, role: 'reader' }, ORIGIN)
+  await at.audited()
+  const keyPath = join(at.directory, 'access.pub')
+  await writeFile(keyPath, at.factsKey)
+  const log = createLog('silent')
+  known = createKnownAccess({ directory: at.directory, keyPath, clock: at.clock, log, hours: 24 })
+  return () => at.close()
+})
+
+/** What a token may read, once the service has written what is due and the listener has looked. */
+async function reads(token: string): Promise<string[] | null> {
+  at.pass(1)
+  await at.factsWriter.writeDue()
+  await known.look()
+  expect(known.fault()).toBeNull()
+  const reader = known.byToken(digestsOf(`Bearer ${token}`))
+  return reader && [...reader.places].sort()
+}
+const allow = (place: string, kind: ReaderKind, name: string) => at.readers.add({ place, kind, name }, ROOT, ORIGIN)
+const machine = (name: string, tags: string[] = []) => at.machines.create({ name, tags }, ROOT, ORIGIN)
+async function tokenOf(username: string, scopes?: Scopes): Promise<{ token: string; id: string; caller: Caller }> {
+  const caller = await at.signIn(username)
+  const made = await at.tokens.create(
+    caller,
+    { name: `of ${username} ${Math.random()}`, role: 'reader', ...(scopes ? { scopes } : {}) },
+    ORIGIN,
+  )
+  return { token: made.token, id: made.token_id, caller }
+}
+
+describe('machines', () => {
+  test('read what their name or a tag gives, until they are revoked', async () => {
+    const [web, other] = [await machine('web-01', ['web']), await machine('db-01')]
+    expect(await reads(web.token)).toEqual([])
+    await allow('jammy', 'tag', 'web')
+    const right = await allow('npm/team', 'machine', 'WEB-01')
+    expect(await reads(web.token)).toEqual(['jammy', 'npm/team'])
+    expect(await reads(other.token)).toEqual([])
+    await at.readers.remove(right.id, ROOT, ORIGIN)
+    expect(await reads(web.token)).toEqual(['jammy'])
+    await at.machines.update(web.id, { tags: [] }, ROOT, ORIGIN)
+    expect(await reads(web.token)).toEqual([])
+    await at.machines.update(web.id, { tags: ['web'] }, ROOT, ORIGIN)
+    const renewed = await at.machines.renew(web.id, ROOT, ORIGIN)
+    expect(await reads(web.token)).toBeNull()
+    expect(await reads(renewed.token)).toEqual(['jammy'])
+    await at.machines.revoke(web.id, ROOT, ORIGIN)
+    expect(await reads(renewed.token)).toBeNull()
+    expect(await outcome(at.machines.revoke(web.id, ROOT, ORIGIN))).toBe('not_found')
+  })
+
+  test('a right is not inherited by a later machine of the name', async () => {
+    const first = await machine('web-01')
+    await allow('jammy', 'machine', 'web-01')
+    await at.machines.revoke(first.id, ROOT, ORIGIN)
+    const second = await machine('web-01')
+    expect(await reads(second.token)).toEqual([])
+  })
+
+  test('a certificate stands for the machine that has it', async () => {
+    const fingerprint = 'AB:CD:EF:01:23:45:67:89:AB:CD:EF:01:23:45:67:89:AB:CD:EF:01'
+    await at.machines.create({ name: 'web-01', tags: ['web'], certificate: fingerprint }, ROOT, ORIGIN)
+    await allow('jammy', 'tag', 'web')
+    await at.factsWriter.write()
+    await known.look()
+    expect(known.byCertificate(certificateKey(fingerprint.replaceAll(':', '').toLowerCase()))?.name).toBe(
+      'machine:web-01',
+    )
+    expect(known.byCertificate(certificateKey('CN=web-01'))).toBeNull()
+    expect(await outcome(at.machines.create({ name: 'web-02', certificate: fingerprint }, ROOT, ORIGIN))).toBe(
+      'already_exists',
+    )
+  })
+
+  test.each(['web 01', 'a"b', '', 'ü', '-x'])('tags like %j are refused', async (tag) => {
+    expect(await outcome(machine('web-01', [tag]))).toBe('validation_error')
+  })
+
+  test('their token is stored as a digest, and in no audit entry', async () => {
+    const { token } = await machine('web-01')
+    const rows = await database.db.selectFrom('machines').selectAll().execute()
+    expect(JSON.stringify([rows, await at.audited()])).not.toContain(token)
+  })
+})
+
+describe('enrolments', () => {
+  const enrolment = (most: number) =>
+    at.enrolments.create({ name: 'image', tags: ['web'], most, expires_hours: 2 }, ROOT, ORIGIN)
+  const enrol = (token: string, name: string) => at.enrolments.enrol({ token, name }, ORIGIN)
+
+  test('give machines their tags, at most so many, until they end', async () => {
+    await allow('jammy', 'tag', 'web')
+    const { token, id } = await enrolment(2)
+    const made = await enrol(token, 'web-01')
+    expect(await reads(made.token)).toEqual(['jammy'])
+    expect(await reads(token)).toBeNull()
+    // A name that is taken uses nothing up.
+    expect(await outcome(enrol(token, 'WEB-01'))).toBe('already_exists')
+    expect((await at.enrolments.find(id)).used).toBe(1)
+    await enrol(token, 'web-02')
+    expect(await outcome(enrol(token, 'web-03'))).toBe('unauthorized')
+    expect((await at.enrolments.find(id)).active).toBe(false)
+  })
+
+  test('end by revocation and by time, and what they made stays', async () => {
+    const [first, second] = [await enrolment(5), await enrolment(5)]
+    const made = await enrol(first.token, 'web-01')
+    await at.enrolments.revoke(first.id, ROOT, ORIGIN)
+    expect(await outcome(enrol(first.token, 'web-02'))).toBe('unauthorized')
+    at.pass(2 * HOUR_MS + 1)
+    expect(await outcome(enrol(second.token, 'web-02'))).toBe('unauthorized')
+    expect(await outcome(enrol(made.token, 'web-02'))).toBe('unauthorized')
+    expect(await reads(made.token)).toEqual([])
+  })
+
+  test('racing machines do not exceed the most', async () => {
+    const { token } = await enrolment(3)
+    const results = await Promise.all(Array.from({ length: 8 }, (_, n) => outcome(enrol(token, `web-${n}`))))
+    expect(results.filter((one) => one === 'ok')).toHaveLength(3)
+  })
+})
+
+describe('people', () => {
+  test('read with their tokens, until the token, the account or the right ends', async () => {
+    await allow('jammy', 'person', 'BEN')
+    const first = await tokenOf('ben')
+    expect(await reads(first.token)).toEqual(['jammy'])
+    await at.tokens.revoke(ROOT, first.id, ORIGIN)
+    expect(await reads(first.token)).toBeNull()
+    const second = await tokenOf('ben')
+    expect(await reads(second.token)).toEqual(['jammy'])
+    await at.users.update(ROOT, 'ben', { active: false }, ORIGIN)
+    expect(await reads(second.token)).toBeNull()
+    await at.users.update(ROOT, 'ben', { active: true }, ORIGIN)
+    expect(await reads(second.token)).toEqual(['jammy'])
+    await at.users.remove(ROOT, 'ben', ORIGIN)
+    expect(await reads(second.token)).toBeNull()
+    expect(await at.readers.list()).toEqual([])
+  })
+
+  test.each<[string, Scopes, string[] | null]>([
+    ['uploads only', { actions: ['upload'] }, null],
+    ['reads', { actions: ['read'] }, ['jammy', 'noble']],
+    ['one distribution', { distributions: ['noble'] }, ['noble']],
+    ['another format', { formats: ['rpm'] }, null],
+  ])('a token with the scope of %s', async (_, scopes, expected) => {
+    await allow('jammy', 'person', 'ben')
+    await allow('noble', 'person', 'ben')
+    expect(await reads((await tokenOf('ben', scopes)).token)).toEqual(expected)
+  })
+
+  test('an admin has no right by the role', async () => {
+    await at.users.create(ROOT, { username: 'ada', password: GOOD, role: 'admin' }, ORIGIN)
+    await allow('jammy', 'person', 'ben')
+    expect(await reads((await tokenOf('ada')).token)).toBeNull()
+  })
+
+  test('of a directory have the rights of their groups, also when these change', async () => {
+    groups = ['CN=Web Team,OU=Groups,DC=example,DC=org', 'ops']
+    await allow('jammy', 'group', 'web team')
+    await allow('noble', 'group', 'OPS')
+    await allow('npm/team', 'group', 'team')
+    const { token, caller } = await tokenOf('anna')
+    expect(await reads(token)).toEqual(['jammy', 'noble'])
+    groups = ['ops']
+    await at.sessions.refresh(caller)
+    expect(await reads(token)).toEqual(['noble'])
+    groups = []
+    await at.membership.compareAll()
+    expect(await reads(token)).toBeNull()
+  })
+
+  test('of a directory that does not confirm them lose their rights after the grace time', async () => {
+    groups = ['ops']
+    await allow('noble', 'group', 'ops')
+    const { token } = await tokenOf('anna')
+    expect(await reads(token)).toEqual(['noble'])
+    at.pass(settings.ldap.grace_hours * HOUR_MS - 2000)
+    expect(await reads(token)).toEqual(['noble'])
+    at.pass(2001)
+    // Without the service: the facts have the end of the token.
+    await known.look()
+    expect(known.byToken(digestsOf(`Bearer ${token}`))).toBeNull()
+  })
+})
+
+describe('rights', () => {
+  test.each<[string, ReaderKind, string, string]>([
+    ['nowhere', 'tag', 'web', 'not_found'],
+    ['jammy', 'person', 'nobody', 'not_found'],
+    ['jammy', 'machine', 'nothing', 'not_found'],
+    ['jammy', 'tag', 'web', 'already_exists'],
+  ])('to %s for the %s %s: %s', async (place, kind, name, code) => {
+    await allow('jammy', 'tag', 'web')
+    expect(await outcome(allow(place, kind, name))).toBe(code)
+  })
+
+  test('and what becomes private or public are audited', async () => {
+    const right = await allow('jammy', 'tag', 'web')
+    await at.readers.remove(right.id, ROOT, ORIGIN)
+    await at.readers.setPrivate('jammy', false, ROOT, ORIGIN)
+    await at.readers.setPrivate('jammy', false, ROOT, ORIGIN)
+    expect((await at.audited()).map(({ action, detail }) => `${action} ${detail}`)).toEqual([
+      'READER_ADD tag web may read jammy',
+      'READER_REMOVE tag web may no longer read jammy',
+      'DISTRIBUTION_ACCESS jammy is public',
+    ])
+    await known.look()
+    expect([known.isPrivate('jammy'), known.isPrivate('npm/team')]).toEqual([false, true])
+  })
+})
+
+describe('the facts', () => {
+  test('are written anew for a change only, and their stamp every ten seconds', async () => {
+    const names = async () => (await readdir(at.directory)).filter((name) => name.startsWith('facts-'))
+    await at.factsWriter.write()
+    await at.factsWriter.writeDue()
+    expect(await names()).toHaveLength(1)
+    await machine('web-01')
+    await at.factsWriter.writeDue()
+    const [, ...others] = await names()
+    expect(others).toHaveLength(1)
+    // A listener may still read the list before; it goes when it is old.
+    for (const name of await names()) await utimes(join(at.directory, name), 0, 0)
+    await machine('web-02')
+    await at.factsWriter.writeDue()
+    expect(await names()).toHaveLength(1)
+  })
+
+  test('have no token and no way back to one', async () => {
+    const { token } = await machine('web-01')
+    await at.factsWriter.write()
+    for (const name of (await readdir(at.directory)).filter((one) => /^(facts|stamp)/.test(one)))
+      expect(await readFile(join(at.directory, name), 'utf8')).not.toContain(token)
+  })
+})
