@@ -7,6 +7,7 @@ import { type Tokens } from '../../accounts/tokens.ts'
 import type { Users } from '../../accounts/users.ts'
 import type { Distribution } from '../../domain/package.ts'
 import { ROLE_DESCRIPTIONS, ROLES } from '../../domain/roles.ts'
+import { findRepository } from '../../formats/index.ts'
 import { unknownDistribution } from '../../formats/unknown-distribution.ts'
 import { goneSignal } from '../http/gone.ts'
 import { deviceRoutes, type DeviceDeps } from './device.ts'
@@ -100,7 +101,9 @@ function tokenRoutes({ tokens, distributions }: AuthDeps): Route[] {
     handle(getAuthApiTokens, () => tokens.list()),
     handle(getAuthApiTokensTokenId, ({ params }) => tokens.find(params.token_id)),
     handle(postAuthApiTokens, async ({ caller, body, origin }) => {
-      const unknown = body.scopes?.distributions?.find((one) => !distributions.some(({ codename }) => codename === one))
+      const isKnown = (place: string) =>
+        distributions.some(({ codename }) => codename === place) || findRepository(place) !== null
+      const unknown = body.scopes?.distributions?.find((one) => !isKnown(one))
       if (unknown !== undefined) throw unknownDistribution(unknown, distributions, 'unknown_distribution')
       return tokens.create(caller, body, origin)
     }),
