@@ -7,7 +7,6 @@ import { type Tokens } from '../../accounts/tokens.ts'
 import type { Users } from '../../accounts/users.ts'
 import type { Distribution } from '../../domain/package.ts'
 import { ROLE_DESCRIPTIONS, ROLES } from '../../domain/roles.ts'
-import { findRepository } from '../../formats/index.ts'
 import { unknownDistribution } from '../../formats/unknown-distribution.ts'
 import { goneSignal } from '../http/gone.ts'
 import { deviceRoutes, type DeviceDeps } from './device.ts'
@@ -47,6 +46,7 @@ export interface AuthDeps extends MfaDeps, OidcDeps, DeviceDeps {
   tokens: Tokens
   /** what scopes of tokens may name */
   distributions: readonly Distribution[]
+  isRepository(key: string): Promise<boolean>
 }
 
 export function authRoutes(deps: AuthDeps): Route[] {
@@ -96,15 +96,15 @@ function userRoutes({ users }: AuthDeps): Route[] {
   ]
 }
 
-function tokenRoutes({ tokens, distributions }: AuthDeps): Route[] {
+function tokenRoutes({ tokens, distributions, isRepository }: AuthDeps): Route[] {
   return [
     handle(getAuthApiTokens, () => tokens.list()),
     handle(getAuthApiTokensTokenId, ({ params }) => tokens.find(params.token_id)),
     handle(postAuthApiTokens, async ({ caller, body, origin }) => {
-      const isKnown = (place: string) =>
-        distributions.some(({ codename }) => codename === place) || findRepository(place) !== null
-      const unknown = body.scopes?.distributions?.find((one) => !isKnown(one))
-      if (unknown !== undefined) throw unknownDistribution(unknown, distributions, 'unknown_distribution')
+      for (const place of body.scopes?.distributions ?? []) {
+        const isKnown = distributions.some(({ codename }) => codename === place) || (await isRepository(place))
+        if (!isKnown) throw unknownDistribution(place, distributions, 'unknown_distribution')
+      }
       return tokens.create(caller, body, origin)
     }),
     handle(deleteAuthApiTokensTokenId, ({ caller, params, origin }) => tokens.revoke(caller, params.token_id, origin)),

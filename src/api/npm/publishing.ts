@@ -37,7 +37,8 @@ type WriteCall<P extends Params = Params> = Pick<
 >
 
 /** A name in a hosted repository, and who may change it. */
-interface Place extends NameIn {
+interface Place {
+  of: NameIn
   caller: Caller
   by: Actor
 }
@@ -50,10 +51,11 @@ export function publishingRoutes(deps: PublishingDeps): Route[] {
 
   async function removed(call: WriteCall, version: string | null) {
     const place = await placeOf(deps.repositories, call, 'delete')
-    const { repository: distribution, name, caller, by } = place
+    const { of, caller, by } = place
+    const { repository: distribution, name } = of
     await deletePackages({ distribution, name, ...(version === null ? {} : { version }) }, caller, call.origin)
-    for (const [tag, tagged] of Object.entries(await names.tagsOf(place)))
-      if (version === null || tagged === version) await names.removeTag(place, tag, by)
+    for (const [tag, tagged] of Object.entries(await names.tagsOf(of)))
+      if (version === null || tagged === version) await names.removeTag(of, tag, by)
     await publisher.converge(distribution)
     return { ok: true as const }
   }
@@ -83,14 +85,14 @@ export function publishingRoutes(deps: PublishingDeps): Route[] {
     handle(putTag, async (call) => {
       const place = await placeOf(deps.repositories, call)
       const version = await textIn(call)
-      await names.setTag(place, requireTag(call.params.tag), version, place.by)
-      await publisher.converge(place.repository)
+      await names.setTag(place.of, requireTag(call.params.tag), version, place.by)
+      await publisher.converge(place.of.repository)
       return { ok: true as const }
     }),
     handle(deleteTag, async (call) => {
       const place = await placeOf(deps.repositories, call)
-      await names.removeTag(place, call.params.tag, place.by)
-      await publisher.converge(place.repository)
+      await names.removeTag(place.of, call.params.tag, place.by)
+      await publisher.converge(place.of.repository)
       return { ok: true as const }
     }),
   ]
@@ -103,7 +105,7 @@ async function placeOf(
 ): Promise<Place> {
   const name = requireName(params.package)
   const found = await writable(repositories, { format: 'npm', name: params.repo }, name, caller, action)
-  return { repository: found.key, name, caller: found.caller, by: { name: found.caller.name, origin } }
+  return { of: { repository: found.key, name }, caller: found.caller, by: { name: found.caller.name, origin } }
 }
 
 /** Tags that are versions or ranges would be read as such. @throws Problem('validation_error') */
@@ -126,12 +128,12 @@ async function publish(deps: PublishingDeps, call: WriteCall, place: Place, { sa
   const { names, publisher } = deps
   const source = sourceOf(deps, call, place, said, tarball as AsyncIterable<Uint8Array>)
   const meta = { method: 'upload' as const, importedBy: place.caller.name, origin: call.origin }
-  const result = await deps.intake.accept(source, meta).catch(existing(place.name))
+  const result = await deps.intake.accept(source, meta).catch(existing(place.of.name))
   if (result.status === 'quarantined' || result.status === 'rejected')
-    throw new Problem('policy_hold', `${place.name}@${result.version} was refused: ${result.message}`)
+    throw new Problem('policy_hold', `${place.of.name}@${result.version} was refused: ${result.message}`)
   for (const [tag, version] of said.tags)
-    if (version === result.version) await names.setTag(place, tag, version, place.by)
-  await publisher.converge(place.repository)
+    if (version === result.version) await names.setTag(place.of, tag, version, place.by)
+  await publisher.converge(place.of.repository)
   if (result.status === 'pending_review') call.reply.header('npm-notice', noticeOf(result))
   return { ok: true as const }
 }
@@ -149,8 +151,9 @@ function sourceOf(
 ): Source {
   return {
     async deliver(to) {
-      if (!isNewName(place.name)) throw new Problem('invalid_package', `no new package can be called ${place.name}`)
-      to.target(place.repository)
+      if (!isNewName(place.of.name))
+        throw new Problem('invalid_package', `no new package can be called ${place.of.name}`)
+      to.target(place.of.repository)
       await to.store(tarball)
       for (const tag of said.tags.keys()) requireTag(tag)
       const { scopes } = await admitAgain()
@@ -158,9 +161,9 @@ function sourceOf(
         declaredSha256: null,
         scopes: scopes ?? null,
         async check(file) {
-          requireAsSaid(place.name, said, file)
+          requireAsSaid(place.of.name, said, file)
           const { version, arch } = file.facts
-          await names.requireUnspent(place, { version, arch, sha256: file.digests.sha256 })
+          await names.requireUnspent(place.of, { version, arch, sha256: file.digests.sha256 })
         },
       }
     },
@@ -178,7 +181,7 @@ function existing(name: string): (error: unknown) => never {
 
 /** Sets the messages that differ. Other changes of a packument mean nothing: tags and files have requests of their own. */
 async function deprecate({ names, publisher }: PublishingDeps, place: Place, said: Said) {
-  const now = await names.notesOf(place)
+  const now = await names.notesOf(place.of)
   const changes: Record<string, VersionNote> = {}
   for (const [version, { deprecated }] of said.versions) {
     const before = now[version]?.deprecated ?? ''
@@ -187,8 +190,8 @@ async function deprecate({ names, publisher }: PublishingDeps, place: Place, sai
     changes[version] = message === '' ? {} : { deprecated: message }
   }
   if (Object.keys(changes).length > 0) {
-    await names.note(place, changes, place.by)
-    await publisher.converge(place.repository)
+    await names.note(place.of, changes, place.by)
+    await publisher.converge(place.of.repository)
   }
   return { ok: true as const }
 }

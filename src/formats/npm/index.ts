@@ -3,6 +3,7 @@ import type { RegistryFormat } from '../registry-format.ts'
 import { documents } from './documents.ts'
 import { canonicalName } from './names.ts'
 import { NPM_ARCH, npmFilename, npmMembers, readNpm, type NpmRecord } from './read.ts'
+import { setup } from './setup.ts'
 import { versions } from './versions.ts'
 
 export const npmFormat: RegistryFormat<NpmRecord> = {
@@ -23,6 +24,7 @@ export const npmFormat: RegistryFormat<NpmRecord> = {
   filename: npmFilename,
   canonicalName,
   documents,
+  setup,
   // What clients read is made from all versions of a name, by `documents`.
   packagePaths: () => [],
   entry: () => ({}),
