@@ -63,6 +63,18 @@ describe('a held version', () => {
     'team/plain/-/partly-1.1.0.tgz',
     'team/Partly/-/partly-1.1.0.tgz',
   ])('%s is no other name for it', async (path) => expect((await get(path)).status).toBe(404))
+  test('that the gate refuses is told to its publisher only, and has no byte', async () => {
+    await publish('team', 'partly-refused', '1.0.0')
+    const reply = await publish('team', 'partly-refused', '1.1.0', { fields: { description: 'refused' } })
+    expect([reply.status, reply.body['code']]).toEqual([403, 'policy_hold'])
+    const { body } = await get('team/partly-refused')
+    expect([Object.keys(body.versions), body['dist-tags'], body.policyRestrictions]).toEqual([
+      ['1.0.0'],
+      { latest: '1.0.0' },
+      undefined,
+    ])
+    expect((await get('team/partly-refused/-/partly-refused-1.1.0.tgz')).status).toBe(403)
+  })
   test('is a version of a name that a group takes from no later member', async () => {
     expect((await publish('open', 'held', '0.9.0')).status).toBe(201)
     expect((await get('all/held')).body).toMatchObject({ versions: {} })
