@@ -25,6 +25,7 @@ import * as health from './health/health.contract.ts'
 import * as machines from './machines/machines.contract.ts'
 import * as mfa from './auth/mfa.contract.ts'
 import * as logs from './logs/logs.contract.ts'
+import * as npm from './npm/npm.contract.ts'
 import * as oidc from './auth/oidc.contract.ts'
 import * as openapi from './openapi/openapi.contract.ts'
 import * as packages from './packages/packages.contract.ts'
@@ -77,6 +78,7 @@ const modules: readonly object[] = [
   machines,
   mfa,
   logs,
+  npm,
   oidc,
   openapi,
   packages,

@@ -26,8 +26,10 @@ import { importRoutes } from '../../api/import/sources.ts'
 import { installabilityRoutes } from '../../api/distributions/installability.ts'
 import { machineRoutes } from '../../api/machines/machines.ts'
 import { logRoutes } from '../../api/logs/logs.ts'
+import { npmRoutes } from '../../api/npm/npm.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
+import { createNames } from '../../registries/names.ts'
 import { createRepositories } from '../../registries/repositories.ts'
 import { registryRoutes } from '../../api/registries/registries.ts'
 import { readerRoutes } from '../../api/readers/readers.ts'
@@ -43,6 +45,7 @@ import { ownUploadRoutes } from '../../api/upload/mine.ts'
 import { uploadRoutes } from '../../api/upload/upload.ts'
 import { webhookRoutes } from '../../api/webhooks/webhooks.ts'
 import { exists } from '../../kernel/files.ts'
+import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
 import { createDeletePackages } from '../../packages/delete-packages.ts'
 import { createPreviews } from '../../intake/previews.ts'
 import { embeddedOf } from '../../packages/documents/embedded.ts'
@@ -87,7 +90,18 @@ export function routesOf(
   const { tasks, totals } = longWork
 
   const previews = createPreviews({ db, registry })
+  const deletePackages = createDeletePackages({ db, deleteIds: gate.deleteIds })
   const repositories = createRepositories({ db, clock, audit })
+  const libraries = {
+    ...{ db, clock, repositories, names: createNames({ db, clock, audit }), reachedAt: publishing.reachedAt.api },
+    ...{
+      reader: createRegistryReader(paths.listings),
+      pool: foundation.pool,
+      publisher,
+      intake: gate.intake,
+      deletePackages,
+    },
+  }
 
   const routes: Route[] = [
     ...authRoutes({
@@ -107,7 +121,7 @@ export function routesOf(
       registry,
       totals,
       previews,
-      deletePackages: createDeletePackages({ db, deleteIds: gate.deleteIds }),
+      deletePackages,
       tasks,
       downloads: counting.downloads,
     }),
@@ -229,10 +243,8 @@ export function routesOf(
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
       signing: { keys, replace: publishing.signingKeyFiles.replace },
     }),
-    ...registryRoutes({
-      repositories,
-      reachedAt: publishing.reachedAt.api,
-    }),
+    ...registryRoutes(libraries),
+    ...npmRoutes({ ...libraries, ...accounts, authenticate, matcher: engines.advisoryMatcher }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({
       ...insight,
