@@ -26,10 +26,10 @@ import { offerEntries } from './0027-offer-entries.ts'
 import { evidence } from './0028-evidence.ts'
 import { deviceSignIns } from './0029-device-sign-ins.ts'
 import { undo } from './0030-undo.ts'
-import { consoleJobs } from './0032-console-jobs.ts'
-import { repositories } from './0035-repositories.ts'
 import { review } from './0031-review.ts'
+import { consoleJobs } from './0032-console-jobs.ts'
 import { clientSignIn } from './0034-client-sign-in.ts'
+import { repositories } from './0035-repositories.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -58,8 +58,8 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0028-evidence': evidence,
   '0029-device-sign-ins': deviceSignIns,
   '0030-undo': undo,
-  '0032-console-jobs': consoleJobs,
-  '0035-repositories': repositories,
   '0031-review': review,
+  '0032-console-jobs': consoleJobs,
   '0034-client-sign-in': clientSignIn,
+  '0035-repositories': repositories,
 }
