@@ -34,7 +34,9 @@ import * as securityEngines from './security/engines.contract.ts'
 import * as securityEvidence from './security/evidence.contract.ts'
 import * as securityListing from './security/listing.contract.ts'
 import * as securityPolicy from './security/policy.contract.ts'
+import * as pypi from './pypi/pypi.contract.ts'
 import * as registries from './registries/registries.contract.ts'
+import * as releases from './registries/releases.contract.ts'
 import * as retention from './settings/retention.contract.ts'
 import * as settings from './settings/settings.contract.ts'
 import * as setup from './setup/setup.contract.ts'
@@ -79,7 +81,9 @@ const modules: readonly object[] = [
   securityEvidence,
   securityListing,
   securityPolicy,
+  pypi,
   registries,
+  releases,
   retention,
   settings,
   setup,

@@ -3,7 +3,7 @@ import type { Origin } from '../domain/audit.ts'
 import type { Scopes } from '../domain/scopes.ts'
 import type { Coverage, CveStatus, HeldReason, PackageStatus, PipelineKey, PipelineResult } from '../domain/status.ts'
 import type { Placed } from '../formats/intake-format.ts'
-import type { Staged, StepEvent, ValidationStep } from '../gate/step.ts'
+import type { Candidate, Staged, StepEvent, ValidationStep } from '../gate/step.ts'
 
 /** Who brings files, and how. */
 export interface Meta {
@@ -42,6 +42,8 @@ export interface Delivered {
   declaredSha256: string | null
   /** what the token that brings the file may bring, read when the file is complete */
   scopes?: Scopes | null
+  /** Compares what was said about the file with what it is, before it is judged. @throws Problem */
+  compare?(found: Pick<Candidate, 'facts' | 'digests' | 'filename'>): Promise<void>
 }
 
 export interface Delivery {

@@ -16,6 +16,7 @@ export async function readable({ find }: Finding, key: RepositoryKey, caller: Ca
   const found = await find(repositoryKey(key))
   if (!found?.is_public && !caller) throw new Problem('unauthorized', 'a credential is needed')
   if (!found) throw new Problem('not_found', `there is no repository ${repositoryKey(key)}`)
+  if (!found.is_public && caller?.scopes) requireAction(caller.scopes, 'read')
   return found
 }
 
@@ -38,7 +39,7 @@ export async function writable(
     requireAction(caller.scopes, action)
     requireInside(caller.scopes, { distribution: repositoryKey(key), format: key.format, name })
   }
-  const found = await readable(finding, key, caller)
+  const found = await readable(finding, key, { ...caller, scopes: null })
   if (found.kind !== 'hosted') throw new Problem('not_hosted', `${found.key} is a group: publish to one of its members`)
   return { ...found, caller }
 }

@@ -28,6 +28,11 @@ import { logRoutes } from '../../api/logs/logs.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
 import { createRepositories } from '../../registries/repositories.ts'
+import { pypiRoutes } from '../../api/pypi/pypi.ts'
+import { releaseRoutes } from '../../api/registries/releases.ts'
+import { createNames } from '../../registries/names.ts'
+import { createReleaseNotes } from '../../registries/release-notes.ts'
+import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
 import { registryRoutes } from '../../api/registries/registries.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
 import type { Route } from '../../api/http/route.ts'
@@ -84,6 +89,8 @@ export function routesOf(
   const { tasks, totals } = longWork
 
   const previews = createPreviews({ db, registry })
+  const repositories = createRepositories({ db, clock, audit })
+  const releaseNotes = createReleaseNotes({ db, audit })
 
   const routes: Route[] = [
     ...authRoutes({ ...accounts, distributions: registry.distributions }),
@@ -215,9 +222,13 @@ export function routesOf(
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
       signing: { keys, replace: publishing.signingKeyFiles.replace },
     }),
-    ...registryRoutes({
-      repositories: createRepositories({ db, clock, audit }),
-      reachedAt: publishing.reachedAt.api,
+    ...registryRoutes({ repositories, reachedAt: publishing.reachedAt.api }),
+    ...releaseRoutes({ repositories, releaseNotes, publisher }),
+    ...pypiRoutes({
+      ...{ db, pool: foundation.pool, repositories, releaseNotes, publisher, intake: gate.intake },
+      names: createNames({ db, clock, audit }),
+      reader: createRegistryReader(paths.listings),
+      maxUploadBytes: () => settings().validation.max_upload_size_mb * 1024 * 1024,
     }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({
