@@ -47,7 +47,8 @@ export async function readUploadForm(
         if (part.valueTruncated) throw invalidField(part.fieldname, `is longer than ${fieldBytes} bytes`)
         requireStorable(part.fieldname, part.value)
         const value = String(part.value)
-        if ((left -= Buffer.byteLength(value)) < 0) throw invalidField('body', `has fields of more than ${formBytes} bytes`)
+        if ((left -= Buffer.byteLength(value)) < 0)
+          throw invalidField('body', `has fields of more than ${formBytes} bytes`)
         fields[part.fieldname] = value
         options.field(part.fieldname, value)
       } else if (part.fieldname === file) {

@@ -28,7 +28,8 @@ export function formFor(accept: string | undefined): Form | null {
   const weighed = OFFERED.map((offer) => ({ offer, ...weightOf(offer.names, ranges) })).filter(({ q }) => q > 0)
   if (weighed.length === 0) return null
   // A client that names no form, as browsers and curl do, gets what every client reads.
-  if (weighed.every(({ isNamed }) => !isNamed)) return weighed.some(({ offer }) => offer.media === TEXT.media) ? TEXT : null
+  if (weighed.every(({ isNamed }) => !isNamed))
+    return weighed.some(({ offer }) => offer.media === TEXT.media) ? TEXT : null
   return weighed.sort((a, b) => b.q - a.q || Number(b.isNamed) - Number(a.isNamed))[0]!.offer
 }
 
@@ -40,7 +41,10 @@ interface Range {
 function rangeOf(text: string): Range {
   const [media = '', ...parameters] = text.split(';').map((part) => part.trim())
   const weight = parameters.find((one) => one.startsWith('q='))?.slice(2)
-  return { media, q: weight === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0 }
+  return {
+    media,
+    q: weight === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0,
+  }
 }
 
 /** The most specific range counts. */

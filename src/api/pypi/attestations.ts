@@ -25,8 +25,10 @@ export function readAttestations(text: string): readonly unknown[] {
   } catch {
     throw invalidField('attestations', 'is not JSON')
   }
-  if (!Check(Attestations, read)) throw invalidField('attestations', `is not a list of at most ${MOST} attestations (PEP 740)`)
+  if (!Check(Attestations, read))
+    throw invalidField('attestations', `is not a list of at most ${MOST} attestations (PEP 740)`)
   // The database stores neither NUL nor half a surrogate pair.
-  if (/\\u0000|\\ud[89a-f]/i.test(JSON.stringify(read))) throw invalidField('attestations', 'has a character that cannot be stored')
+  if (/\\u0000|\\ud[89a-f]/i.test(JSON.stringify(read)))
+    throw invalidField('attestations', 'has a character that cannot be stored')
   return read
 }

@@ -121,8 +121,7 @@ async function readForm(
         requireInside(caller.scopes ?? {}, { distribution: repository, name: canonicalName(value) ?? value })
     },
   })
-  for (const field of [':action', 'name', 'version'])
-    if (!fields[field]) throw invalidField(field, 'is required')
+  for (const field of [':action', 'name', 'version']) if (!fields[field]) throw invalidField(field, 'is required')
   return {
     filename,
     name: canonicalName(fields['name']!) ?? fields['name']!,
@@ -142,9 +141,15 @@ function requireSame(said: Said, { name, version, record }: PackageFacts<PypiRec
       actual: md5,
     })
   if (!means(said.filename, name, version, record.file))
-    throw new Problem('invalid_package', `the file is called ${said.filename}, and its content says otherwise: ${name} ${version}`)
+    throw new Problem(
+      'invalid_package',
+      `the file is called ${said.filename}, and its content says otherwise: ${name} ${version}`,
+    )
   if (said.name !== name || normalPep440(said.version) !== version)
-    throw new Problem('invalid_package', `the form says ${said.name} ${said.version}, and the file is ${name} ${version}`)
+    throw new Problem(
+      'invalid_package',
+      `the form says ${said.name} ${said.version}, and the file is ${name} ${version}`,
+    )
   const wanted = record.file.kind === 'wheel' ? 'bdist_wheel' : 'sdist'
   if (said.filetype !== undefined && said.filetype !== wanted)
     throw new Problem('invalid_package', `the form says ${said.filetype}, and the file is ${wanted}`)
@@ -159,5 +164,8 @@ async function requireOneSpelling(
   const files = Object.values((await reader.listing(repository, name))?.files ?? {})
   const other = files.find((file) => file.version !== version && comparePep440(file.version, version) === 0)
   if (other)
-    throw new Problem('duplicate_conflict', `${name} ${version} is the version ${other.version}, which is in ${repository}`)
+    throw new Problem(
+      'duplicate_conflict',
+      `${name} ${version} is the version ${other.version}, which is in ${repository}`,
+    )
 }

@@ -93,7 +93,12 @@ export const postPypiRepoLegacy = declare({
       Type.String({ description: 'JSON (PEP 740): kept and offered as it came, not verified' }),
     ),
   }),
-  example: { ':action': 'file_upload', name: 'acme-tool', version: '1.4.2', content: 'acme_tool-1.4.2-py3-none-any.whl' },
+  example: {
+    ':action': 'file_upload',
+    name: 'acme-tool',
+    version: '1.4.2',
+    content: 'acme_tool-1.4.2-py3-none-any.whl',
+  },
   media: [TEXT],
   problems: [...PIPELINE_PROBLEMS, 'policy_hold', 'not_found', 'not_hosted', 'version_spent'],
 })

@@ -40,7 +40,8 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
       const repository = await readable(deps.repositories, keyOf(call.params), call.caller)
       if (!hasSlash(call)) return redirect(call, 'simple/')
       const form = formOf(call)
-      const shown = repository.kind === 'group' ? await readableAmong(deps, repository.members, call.caller) : [repository.key]
+      const shown =
+        repository.kind === 'group' ? await readableAmong(deps, repository.members, call.caller) : [repository.key]
       const plain = Buffer.from(projectList(await shownNames(deps.db, shown))[form.form])
       return sendDocument(call, { media: form.media, ...(await encoded(plain)) })
     }),
@@ -62,7 +63,13 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
       if (file.held !== null) throw new Problem('policy_hold', `${filename} is held: ${file.held}`)
       if (part === '.metadata') return sendMetadata(deps, call, filename, file)
       if (part === undefined)
-        return sendFile(call, deps.pool, { format: 'pypi', sha256: file.sha256, filename }, file, 'application/octet-stream')
+        return sendFile(
+          call,
+          deps.pool,
+          { format: 'pypi', sha256: file.sha256, filename },
+          file,
+          'application/octet-stream',
+        )
       const provenance = await deps.reader.document(owner, name, provenanceForm(filename), '')
       if (!provenance) throw new Problem('not_found', `there are no attestations of ${filename}`)
       return sendDocument(call, provenance)

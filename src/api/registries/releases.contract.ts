@@ -4,9 +4,7 @@ import { REPOSITORY_NAME } from '../../domain/repositories.ts'
 import { declare } from '../http/route.ts'
 import { Nullable } from '../http/schemas.ts'
 
-const Yanked = Nullable(
-  Type.String({ maxLength: 500, description: 'why it should not be used; null takes it back' }),
-)
+const Yanked = Nullable(Type.String({ maxLength: 500, description: 'why it should not be used; null takes it back' }))
 
 export const patchRegistriesPypiNamePackagesPackageVersion = declare({
   method: 'PATCH',
@@ -19,7 +17,11 @@ export const patchRegistriesPypiNamePackagesPackageVersion = declare({
   example: { yanked: 'loses data on Windows' },
   params: Type.Object({
     name: Type.String({ pattern: REPOSITORY_NAME, description: 'of the repository', examples: ['team'] }),
-    package: Type.String({ maxLength: 200, description: 'The normalized name of the project.', examples: ['acme-tool'] }),
+    package: Type.String({
+      maxLength: 200,
+      description: 'The normalized name of the project.',
+      examples: ['acme-tool'],
+    }),
     version: Type.String({ maxLength: 256, description: 'The version in its normal form.', examples: ['1.4.2'] }),
   }),
   body: Type.Object({ yanked: Yanked }),

@@ -1,5 +1,14 @@
 // Refuses zips that programs unpack differently: from the front or from the directory, by one header or the other.
-import { END64_LOCATOR, headersOf, readDirectory, windowOn, type Header, type Reach, type ZipLimits, type ZipSource } from './zip.ts'
+import {
+  END64_LOCATOR,
+  headersOf,
+  readDirectory,
+  windowOn,
+  type Header,
+  type Reach,
+  type ZipLimits,
+  type ZipSource,
+} from './zip.ts'
 
 const LOCAL_BYTES = 30
 const END_BYTES = 22
