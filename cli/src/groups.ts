@@ -4,6 +4,7 @@ export const GROUPS: Record<string, string> = {
   decision: 'What people decided about packages',
   import: 'Bring packages in from repositories of others',
   dist: 'The distributions',
+  repo: 'Repositories of libraries',
   source: 'Repositories of others that packages are imported from',
   mirror: 'What is brought from sources day by day',
   reserve: 'Names of packages that only some may bring',

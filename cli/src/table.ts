@@ -14,6 +14,7 @@ import { logCommands } from './commands/logs.ts'
 import { mirrorCommands } from './commands/mirrors.ts'
 import { packageCommands } from './commands/packages.ts'
 import { quarantineCommands } from './commands/quarantine.ts'
+import { repositoryCommands } from './commands/repositories.ts'
 import { reservationCommands } from './commands/reservations.ts'
 import { reviewCommands } from './commands/review.ts'
 import { securityCommands } from './commands/security.ts'
@@ -36,6 +37,7 @@ export const TABLE: readonly Command[] = [
   ...reviewCommands,
   ...decisionCommands,
   ...distributionCommands,
+  ...repositoryCommands,
   ...securityCommands,
   ...importCommands,
   ...sourceCommands,

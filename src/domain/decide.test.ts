@@ -222,3 +222,27 @@ test.each([
 ])('a pipeline of %o is unscanned: %s', (pipeline, expected) => {
   expect(isUnscanned(pipeline as Record<string, string>)).toBe(expected)
 })
+
+const MALICIOUS = found('MAL-2026-1', 'Low')
+const ALIASED = found('GHSA-1', 'Low', { aliases: ['MAL-2026-1'] })
+
+test.each<[string, Partial<Subject>, Found[], [string, string, boolean]]>([
+  ['a malicious library', ARRIVING, [MALICIOUS], ['arrive_refused', 'quarantined', false]],
+  ['one by an alias', ARRIVING, [ALIASED], ['arrive_refused', 'quarantined', false]],
+  ['a published library', { status: 'published', served: true }, [MALICIOUS], ['malicious', 'quarantined', false]],
+  ['a held library', { status: 'pending_review', served: true }, [MALICIOUS], ['malicious', 'quarantined', false]],
+  ['a rejected library', { status: 'rejected' }, [MALICIOUS], ['refresh', 'rejected', false]],
+  ['a vulnerable library', { status: 'published', served: true }, [HIGH], ['reopen', 'pending_review', true]],
+])('%s is judged by what advisories call it', (_, subject, findings, expected) => {
+  const before = { ...ARRIVING, ...subject, isLibrary: true }
+  const { event, status, served } = decide(policy, before, { checks: [scan(...findings)] }, [], now)
+  expect([event, status, served]).toEqual(expected)
+})
+
+test('a package of a distribution stays, whatever an advisory calls it', () => {
+  const before = { ...ARRIVING, status: 'published', served: true } as const
+  expect(decide(policy, before, { checks: [scan(MALICIOUS)] }, [], now)).toMatchObject({
+    status: 'published',
+    served: true,
+  })
+})

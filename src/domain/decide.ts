@@ -25,6 +25,8 @@ export interface Subject {
   held_reason: HeldReason | null
   /** a copy of a published record of another distribution, with the decisions about it */
   isCopy?: boolean
+  /** a library of a repository: unlike a distribution's package, it is withdrawn once an advisory calls it malicious */
+  isLibrary?: boolean | undefined
 }
 
 export const ARRIVING: Subject = { status: 'absent', served: false, pipeline: {}, findings: [], held_reason: null }
@@ -80,7 +82,10 @@ export function decide(
     })) ?? null
   const reasons = reasonsToAsk(subject.findings, findings ?? [], decisions)
   const weighed = weigh(evidence, verdicts, findings ?? [])
-  const event = EVENTS[subject.status]({ subject, verdicts, weighed, reasons, decisions })
+  const known = { subject, verdicts, weighed, reasons, decisions }
+  const event = isMalicious(subject, findings ?? [])
+    ? (WITHDRAWN[subject.status] ?? EVENTS[subject.status](known))
+    : EVENTS[subject.status](known)
   const transition = transitionOf(subject.status, event)
   if (!transition) throw new Error(`no transition ${event} from ${subject.status}`)
   const turned = subject.status === 'absent' && policy.validation.on_unscanned === 'refuse'
@@ -210,6 +215,19 @@ const EVENTS: Record<RecordState, (known: Weighing) => StatusEvent> = {
   },
   quarantined: ({ subject, verdicts }) => (isComplete(verdicts) && !causeLeft(subject, verdicts) ? 'clear' : 'refresh'),
   rejected: () => 'refresh',
+}
+
+/** What happens to a malicious library; in the other states it stays refused. */
+const WITHDRAWN: Partial<Record<RecordState, StatusEvent>> = {
+  absent: 'arrive_refused',
+  published: 'malicious',
+  pending_review: 'malicious',
+}
+
+/** `MAL-` advisories describe malicious code, not a vulnerability (https://github.com/ossf/malicious-packages). */
+function isMalicious({ isLibrary }: Subject, findings: readonly Finding[]): boolean {
+  const says = ({ id, aliases = [] }: Finding) => [id, ...aliases].some((one) => one.startsWith('MAL-'))
+  return isLibrary === true && findings.some((finding) => !finding.accepted_by_decision && says(finding))
 }
 
 /** Held at its arrival only because a scan could not be made. */

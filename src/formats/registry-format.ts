@@ -51,6 +51,15 @@ export interface ListingDocument {
   text: string
 }
 
+/** What a person gives a client so that it uses a repository. */
+export interface ClientSnippet {
+  /** name of the program */
+  client: string
+  /** where the text goes: a file, or `sh` for commands */
+  into: string
+  text: string
+}
+
 export interface RegistryFormat<Rec = unknown> extends IntakeFormat<Rec> {
   readonly isLibrary: true
   /** the OSV ecosystem of its advisories */
@@ -59,4 +68,10 @@ export interface RegistryFormat<Rec = unknown> extends IntakeFormat<Rec> {
   canonicalName(name: string): string | null
   /** The documents of a name; none if it has nothing to show. Held files are in them if clients can show the reason. */
   documents(listing: Listing<Rec>): ListingDocument[]
+  /**
+   * How clients are set up, the one that most people have first.
+   * @param address of the repository, with a slash at its end
+   * @param isPublic whether it is read without a credential; snippets otherwise say where the token goes
+   */
+  setup(address: string, isPublic: boolean): ClientSnippet[]
 }

@@ -10,7 +10,7 @@ import type { Candidate, Step, StepEvent, StepResult } from './step.ts'
 
 const settings = { validation: { on_unscanned: 'hold' }, cve_policy: {} } as Settings
 const now = new Date('2026-03-05T00:00:00Z')
-const candidate = { path: '/staged' } as Candidate
+const candidate = { path: '/staged', format: {} } as Candidate
 const step = (key: CheckKey, result: PipelineResult, more: Partial<StepResult> = {}, concern = false): Step => ({
   key,
   label: key,
@@ -82,7 +82,7 @@ test('a file that a step wrote is removed when a later step throws', async () =>
   await writeFile(received, '')
   const failing: Step = { key: 'dependencies', label: '', run: () => Promise.reject(new Error('database gone')) }
   const steps = [step('gpg', 'signed', { candidate: { path: signed } as Candidate }), failing]
-  await expect(runGate(steps, { path: received } as Candidate, settings, now, () => {})).rejects.toThrow(
+  await expect(runGate(steps, { ...candidate, path: received }, settings, now, () => {})).rejects.toThrow(
     'database gone',
   )
   await expect(access(signed)).rejects.toThrow('ENOENT')

@@ -55,7 +55,8 @@ export async function runGate(
   let candidate = first
   let missing: string[] = []
   const checks: Seen[] = []
-  let decision = decide(settings, ARRIVING, { checks }, [], now)
+  const subject = { ...ARRIVING, isLibrary: first.format.isLibrary }
+  let decision = decide(settings, subject, { checks }, [], now)
   try {
     for (const step of steps) {
       const { label } = step
@@ -67,7 +68,7 @@ export async function runGate(
         candidate = said.candidate ?? candidate
         missing = said.missing ?? missing
         checks.push({ ...said.seen, check: step.key })
-        decision = decide(settings, ARRIVING, { checks }, [], now)
+        decision = decide(settings, subject, { checks }, [], now)
         const last = decision.verdicts.at(-1) as Verdict
         attributes['gatehouse.result'] = last.result
         attributes['gatehouse.outcome'] = last.outcome

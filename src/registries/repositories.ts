@@ -1,10 +1,11 @@
 // Repositories of libraries: made, changed and removed at run time.
-import type { Selectable } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { AuditLog } from '../audit/log.ts'
 import type { AuditEvent, Origin } from '../domain/audit.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
-import { placeOfRepository, repositoryKey, type RepositoryKey, type RepositoryKind } from '../domain/repositories.ts'
+import { repositoryKey, type RepositoryKey, type RepositoryKind } from '../domain/repositories.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { addPlace } from '../packages/records/places.ts'
 import type { Db } from '../store/db.ts'
 import type { RepositoriesTable } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'
@@ -43,6 +44,8 @@ export interface Repositories {
   change(key: string, change: RepositoryChange, by: Actor): Promise<Repository>
   /** @throws Problem('not_found'), or 'not_empty' when it has packages or is a member of a group */
   remove(key: string, by: Actor): Promise<void>
+  /** how many records are in each hosted repository, by key */
+  counts(): Promise<Map<string, number>>
   /**
    * The repository that has a name, seen from another one: a group's first member that knows it, published or held, so that a
    * name that is held there never comes from a later member. Null when none has it.
@@ -150,6 +153,12 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
         await audit.record(event('REPOSITORY_DELETED', key, by), tx)
       })
     },
+    async counts() {
+      const { rows } = await sql<{ key: string; records: number }>`select codename as key,
+          (published_count + pending_count + quarantined_count + rejected_count)::int as records
+        from distributions where codename like '%/%'`.execute(db)
+      return new Map(rows.map(({ key, records }) => [key, records]))
+    },
     async ownerOf({ key, kind }, name) {
       if (kind === 'hosted') return key
       const row = await db
@@ -170,15 +179,6 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
       return row?.member ?? null
     },
   }
-}
-
-/** The row that its records refer to. It stays uninitialized: the publisher of distributions leaves it alone. */
-async function addPlace(tx: Db, { format, name }: RepositoryKey): Promise<void> {
-  const place = placeOfRepository({ format, name })
-  await tx
-    .insertInto('distributions')
-    .values({ codename: place.codename, format, definition: JSON.stringify(place) })
-    .execute()
 }
 
 async function setMembers(

@@ -14,7 +14,7 @@ import type { Insertable } from 'kysely'
 import { assess, type Assessment, type Check } from './assess.ts'
 import { mergeFindings, type EngineFindings } from './merge.ts'
 import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
-import { announce, cleanUp, type CleanUpDeps } from './settle.ts'
+import { announce, cleanUp, publishChanges, type CleanUpDeps } from './settle.ts'
 
 export type ApplyDeps = CleanUpDeps & Pick<ReviewDeps, 'db' | 'clock' | 'audit' | 'engines' | 'settings' | 'offered'>
 
@@ -40,7 +40,8 @@ export interface Alongside {
 
 /**
  * Applies what one engine finds in a package now. A published package with something new to decide goes to review and
- * stays served; `block` counts as `review` here (specification, rule 1). A check never publishes, approves or removes.
+ * stays served; `block` counts as `review` here (specification, rule 1). A check never publishes or
+ * approves, and removes nothing but a library that an advisory calls malicious.
  * @throws Problem('not_found') when the record is gone
  */
 export function applyFindings(
@@ -82,6 +83,9 @@ export async function reviseFindings(
     })
   const applied = replacement ? await withBytes(deps.db, replacement.ensureBytes, transact) : await transact(new Map())
   if (applied.row !== applied.before) {
+    // Only a malicious library leaves the index because of a check.
+    const failure = applied.before.served && !applied.row.served ? await publishChanges(deps, [applied]) : null
+    if (failure) deps.onError(failure)
     await cleanUp(deps, [applied])
     announce(deps, [applied])
   }

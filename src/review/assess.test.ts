@@ -9,6 +9,7 @@ import type { ActiveDecision } from '../domain/acceptance.ts'
 
 const now = new Date('2026-03-05T00:00:00Z')
 const before = (more: Partial<Assessed> = {}): Assessed => ({
+  distribution: 'jammy',
   status: 'published',
   served: true,
   cve_results: [],

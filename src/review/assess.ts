@@ -4,12 +4,14 @@ import type { ReviewReason, ActiveDecision } from '../domain/acceptance.ts'
 import { decide, resultsOf, type Decision, type Policy } from '../domain/decide.ts'
 import type { Found, Seen } from '../domain/evidence.ts'
 import { countSeverities, type Finding } from '../domain/finding.ts'
+import { isRepository } from '../domain/repositories.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
 import type { Coverage, HeldReason, Mechanism, Verdict } from '../domain/status.ts'
 import type { StatusEvent } from '../domain/transitions.ts'
 import { asStep } from '../gate/gate.ts'
 import type { Change } from '../packages/records/change-record.ts'
 import type { PackageRow } from '../store/tables.ts'
+import { NO_REVIEW, NOT_HELD } from './deps.ts'
 import { sameFindings } from './merge.ts'
 
 /** A check of a stored package after its arrival. */
@@ -26,6 +28,7 @@ export interface Check {
 /** The columns of a record that an assessment depends on. */
 export type Assessed = Pick<
   PackageRow,
+  | 'distribution'
   | 'status'
   | 'served'
   | 'cve_results'
@@ -68,7 +71,8 @@ export function assess(
 ): Assessment {
   const known = (before.cve_results ?? []) as Finding[]
   const evidence = { checks: check.evidence ?? [], findings: found }
-  const decision = decide(policy, { ...before, findings: known }, evidence, decisions, now)
+  const isLibrary = isRepository(before.distribution)
+  const decision = decide(policy, { ...before, findings: known, isLibrary }, evidence, decisions, now)
   const { event, reasons, verdicts } = decision
   const findings = decision.findings ?? []
   const ids = new Set(findings.map((finding) => finding.id))
@@ -155,6 +159,8 @@ function reviewChanges(
       },
     }
   }
+  if (event === 'malicious')
+    return { set: NOT_HELD, review: { ...NO_REVIEW, quarantined_at: now, quarantined_by: 'system' } }
   if (before.status !== 'pending_review') return { set: {}, review: {} }
   const open = openFindings(findings ?? [])
   const known = before.review_reasons ?? []

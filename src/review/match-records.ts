@@ -43,8 +43,8 @@ export const TOGETHER = 100
 
 export interface MatchDeps extends ApplyDeps {
   scanner: CveScanner
-  /** the active distributions */
-  distributions: readonly Distribution[]
+  /** the active distributions, and the repositories of libraries */
+  places(): Promise<readonly Distribution[]>
   /** the components inside packages, which have advisories of their own */
   components: Pick<ComponentScan, 'unchanged' | 'match'>
 }
@@ -53,7 +53,7 @@ export const noReport = (): RematchReport => ({ matched: 0, changed: 0, reopened
 
 /** Matches the records that a condition selects, in all distributions. */
 export async function matchWhere(deps: MatchDeps, wanted: RawBuilder<unknown>, report: RematchReport): Promise<void> {
-  for (const distribution of deps.distributions)
+  for (const distribution of await deps.places())
     for await (const rows of pages(deps.db, distribution.codename, wanted))
       for (const row of rows) await matchOne(deps, distribution, row, report)
 }

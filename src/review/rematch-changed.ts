@@ -79,7 +79,7 @@ export async function rematchChanged(
     context.line(`matching against the advisories of generation ${news.generation}; the last was ${seen}`)
 
   const withComponents = new Set<number>()
-  for (const distribution of deps.distributions) {
+  for (const distribution of await deps.places()) {
     const { codename } = distribution
     if (cursor.done.includes(codename)) continue
     const from =

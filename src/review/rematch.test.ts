@@ -50,7 +50,7 @@ function rematch() {
   const deps = {
     db: database.db,
     clock: { now: () => NOW },
-    distributions: ['jammy', 'noble'].map((name) => distributions.find(({ codename }) => codename === name)!),
+    places: async () => ['jammy', 'noble'].map((name) => distributions.find(({ codename }) => codename === name)!),
     covers: (_: unknown, ecosystem: string) => ecosystem === 'Ubuntu',
     onError: (error: unknown) => void errors.push(error),
     scanner: {

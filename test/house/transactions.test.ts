@@ -7,6 +7,8 @@ const SRC = resolve(import.meta.dirname, '../../src')
 const BY_HAND = [
   // It replaces the link that clients follow, which must not happen twice.
   'publish/flip.ts',
+  // The same for the file of a name.
+  'publish/listing/listing-publisher.ts',
   'store/transaction.ts',
 ]
 

@@ -7,6 +7,7 @@ import {
   type SearchSchemaInput,
 } from '@tanstack/react-router'
 import {
+  Boxes,
   Bug,
   ClipboardCheck,
   DatabaseBackup,
@@ -53,7 +54,7 @@ function route<const P extends string, S extends object>(
 
 const STATUS = oneOf('published', 'pending_review', 'quarantined', 'rejected')
 const SEVERITY = oneOf('critical', 'high', 'medium', 'low', 'negligible', 'unknown')
-const FORMAT = oneOf('deb', 'rpm', 'apk')
+const FORMAT = oneOf('deb', 'rpm', 'apk', 'npm', 'pypi')
 const LISTED = { page: number(1), size: pageSize }
 
 // prettier-ignore
@@ -65,6 +66,8 @@ const routes = [
   route('/import', { title: 'Import', access: 'uploader+', keys: 'i', group: 'packages', icon: Download }, search({ q: text, source: number(0), tab: oneOf('search', 'jobs', 'updates', 'mirrors', 'reserved') }), () => import('./pages/import/import.tsx')),
   route('/distributions', { title: 'Distributions', access: 'reader+', keys: 'd', group: 'packages', icon: Layers }, none, () => import('./pages/distributions/distributions.tsx')),
   route('/distributions/$codename', { title: 'Distribution', access: 'reader+' }, none, () => import('./pages/distributions/distribution.tsx')),
+  route('/repositories', { title: 'Repositories', access: 'reader+', keys: 'o', group: 'packages', icon: Boxes }, none, () => import('./pages/repositories/repositories.tsx')),
+  route('/repositories/$format/$name', { title: 'Repository', access: 'reader+' }, none, () => import('./pages/repositories/repository.tsx')),
   route('/review', { title: 'Review', access: 'auditor+', keys: 'r', group: 'security', icon: ClipboardCheck }, search({ q: text, severity: SEVERITY, distribution: text, reason: text, kev: flag, fix: flag, item: text, sort: oneOf('due', 'since', 'name'), group: oneOf('source', 'findings'), ...LISTED }), () => import('./pages/review/queue.tsx')),
   route('/vulnerabilities', { title: 'Vulnerabilities', access: 'reader+', keys: 'v', group: 'security', icon: Bug }, search({ q: text, severity: SEVERITY, fix: oneOf('fixed', 'not-fixed', 'wont-fix', 'unknown'), kev: flag, distribution: text, ...LISTED }), () => import('./pages/security/vulnerabilities.tsx')),
   route('/decisions', { title: 'Decisions', access: 'auditor+', keys: 'c', group: 'security', icon: Scale }, search({ show: oneOf('mine', 'all'), ...LISTED }), () => import('./pages/security/decisions.tsx')),

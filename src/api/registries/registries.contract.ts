@@ -9,7 +9,7 @@ const tag = 'registries'
 
 const RegistryFormatSchema = Type.Enum(
   registryFormats.map(({ id }) => id),
-  { title: 'RegistryFormat', description: 'the ecosystem of its libraries' },
+  { title: 'RegistryFormat' },
 )
 const Name = Type.String({ pattern: REPOSITORY_NAME, description: 'of the repository', examples: ['team'] })
 const Which = Type.Object({ format: RegistryFormatSchema, name: Name })
@@ -26,10 +26,25 @@ const RepositorySchema = Type.Object(
       description: 'of a group: names, in the order in which a name is looked for',
     }),
     url: Type.String({ description: 'for the clients of the ecosystem' }),
+    packages: Type.Integer({ description: 'records in it; of a group: in its members' }),
     created_at: TimeSchema,
     created_by: Type.String(),
   },
   { title: 'Repository' },
+)
+
+const Detailed = Type.Object(
+  {
+    ...RepositorySchema.properties,
+    setup: Type.Array(
+      Type.Object({
+        client: Type.String(),
+        into: Type.String({ description: 'the file that the text goes to, or `sh`' }),
+        text: Type.String(),
+      }),
+    ),
+  },
+  { title: 'RepositoryDetails' },
 )
 
 const Changes = {
@@ -67,10 +82,10 @@ export const getRegistriesFormatName = declare({
   method: 'GET',
   path: '/registries/{format}/{name}',
   tag,
-  summary: 'A repository of libraries',
+  summary: 'A repository of libraries, and how its clients are set up',
   access: 'reader+',
   params: Which,
-  answer: RepositorySchema,
+  answer: Detailed,
   problems: ['not_found'],
 })
 

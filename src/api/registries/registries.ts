@@ -1,6 +1,7 @@
 // /registries: repositories of libraries, made and changed at run time.
 import type { FastifyRequest } from 'fastify'
 import { readRepositoryKey, repositoryKey } from '../../domain/repositories.ts'
+import { registryFormats } from '../../formats/index.ts'
 import { isoTime } from '../../kernel/clock.ts'
 import type { Actor, Repositories, Repository } from '../../registries/repositories.ts'
 import { handle, type Route, type SignedCall } from '../http/route.ts'
@@ -19,32 +20,38 @@ export interface RegistryRoutesDeps {
 }
 
 export function registryRoutes({ repositories, reachedAt }: RegistryRoutesDeps): Route[] {
-  const shown = ({ is_public: isPublic, created_at: at, ...row }: Repository, request: FastifyRequest) => ({
-    ...row,
-    public: isPublic,
-    members: row.members.map(nameOf),
-    url: `${reachedAt(request)}/${row.key}/`,
-    created_at: isoTime(at),
-  })
+  async function shownTo(request: FastifyRequest) {
+    const counts = await repositories.counts()
+    return ({ is_public: isPublic, created_at: at, ...row }: Repository) => ({
+      ...row,
+      public: isPublic,
+      members: row.members.map(nameOf),
+      url: `${reachedAt(request)}/${row.key}/`,
+      packages: [row.key, ...row.members].reduce((sum, key) => sum + (counts.get(key) ?? 0), 0),
+      created_at: isoTime(at),
+    })
+  }
 
   return [
     handle(getRegistries, async ({ raw }) => {
+      const shown = await shownTo(raw)
       const all = await repositories.list()
-      return { repositories: all.map((one) => shown(one, raw)), total: all.length }
+      return { repositories: all.map(shown), total: all.length }
     }),
     handle(postRegistries, async (call) => {
       const { public: isPublic, ...wanted } = call.body
-      return shown(await repositories.create({ ...wanted, isPublic }, actorOf(call)), call.raw)
+      const made = await repositories.create({ ...wanted, isPublic }, actorOf(call))
+      return (await shownTo(call.raw))(made)
     }),
-    handle(getRegistriesFormatName, async ({ params, raw }) =>
-      shown(await repositories.get(repositoryKey(params)), raw),
-    ),
+    handle(getRegistriesFormatName, async ({ params, raw }) => {
+      const found = (await shownTo(raw))(await repositories.get(repositoryKey(params)))
+      const format = registryFormats.find(({ id }) => id === params.format)
+      return { ...found, setup: format?.setup(found.url, found.public) ?? [] }
+    }),
     handle(patchRegistriesFormatName, async (call) => {
       const { public: isPublic, ...change } = call.body
-      return shown(
-        await repositories.change(repositoryKey(call.params), { ...change, isPublic }, actorOf(call)),
-        call.raw,
-      )
+      const changed = await repositories.change(repositoryKey(call.params), { ...change, isPublic }, actorOf(call))
+      return (await shownTo(call.raw))(changed)
     }),
     handle(deleteRegistriesFormatName, async (call) => {
       const key = repositoryKey(call.params)

@@ -8,6 +8,7 @@ import { createDeleteIds } from '../../packages/delete-packages.ts'
 import { createIntake } from '../../intake/intake.ts'
 import { createPromoteSeveral } from '../../packages/copies/promote-several.ts'
 import { createPromote } from '../../packages/copies/promote.ts'
+import { hostedPlaces } from '../../packages/records/places.ts'
 import { createPublishRecords } from '../../packages/publish-records.ts'
 import { signatureStep } from '../../gate/signature.ts'
 import { createComponentScan } from '../../review/components.ts'
@@ -83,7 +84,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   const rematch = createRematch({
     ...reviewDeps,
     scanner: rematchScanner,
-    distributions,
+    places: async () => [...distributions, ...(await hostedPlaces(db))],
     covers: engines.covers,
     components: componentScan,
     news: rematchNews(db, engines.advisories),

@@ -64,7 +64,7 @@ export function createLongWork(
   const tasks: Tasks = createTasks({
     ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint, events, live, keptDays: keptDaysOf(foundation) },
     kinds: [
-      syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
+      syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.place }, totals.forget),
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
       rematchKind(gate.rematch),
       judgeAgainKind(gate.reviewDeps),

@@ -93,7 +93,11 @@ export function routesOf(
   const releaseNotes = createReleaseNotes({ db, audit })
 
   const routes: Route[] = [
-    ...authRoutes({ ...accounts, distributions: registry.distributions }),
+    ...authRoutes({
+      ...accounts,
+      distributions: registry.distributions,
+      isRepository: async (key) => (await repositories.find(key)) !== null,
+    }),
     ...setupRoutes(accounts),
     ...packageRoutes({ db }),
     ...auditRoutes({ db, audit }),

@@ -5,6 +5,7 @@ import { documents } from './documents.ts'
 import { canonicalName, filenameOf } from './names.ts'
 import { pypiMembers, readPypi, recognizes } from './read.ts'
 import type { PypiRecord } from './record.ts'
+import { setup } from './setup.ts'
 
 export const pypiFormat: RegistryFormat<PypiRecord> = {
   id: 'pypi',
@@ -25,6 +26,7 @@ export const pypiFormat: RegistryFormat<PypiRecord> = {
   filename: ({ name, version, record }) => filenameOf(name, version, record.file),
   canonicalName,
   documents,
+  setup,
   packagePaths: () => [],
   entry: () => ({}),
 }

@@ -210,6 +210,8 @@ async function settle(db: Db, paths: Paths): Promise<void> {
     where kind = ${BACKUP} and state in ('queued', 'running', 'cancelling')`.execute(db)
   await sql`delete from removal_holds`.execute(db)
   await sql`delete from leases`.execute(db)
+  // The archive has no listings: each name is published again.
+  await sql`update listings set published_revision = 0`.execute(db)
   const manifests = createManifests(db, paths)
   for (let after = 0; ;) {
     const rows = await db

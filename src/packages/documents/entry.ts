@@ -4,7 +4,7 @@ import type { Distribution } from '../../domain/package.ts'
 import type { Placed } from '../../formats/intake-format.ts'
 import type { Pace } from '../../kernel/pacer.ts'
 import type { InventoryRow } from '../records/inventory-query.ts'
-import { embeddedPurlOf, purlOf, type EmbeddedComponent } from './purl.ts'
+import { libraryPurlOf, purlOf, type EmbeddedComponent } from './purl.ts'
 
 export interface EmbeddedEntry extends EmbeddedComponent {
   purl: string
@@ -59,7 +59,7 @@ async function embeddedEntries(
   const entries = new Map<string, EmbeddedEntry>()
   for (const component of components) {
     await pace()
-    const purl = embeddedPurlOf(component)
+    const purl = libraryPurlOf(component)
     const ref = `${owner}#${purl}${component.path ? `#${component.path}` : ''}`
     entries.set(ref, { ...component, purl, ref, spdxId: spdxIdOf(component.name, ref) })
   }

@@ -2,7 +2,7 @@ import { PackageURL } from 'packageurl-js'
 import { expect, test } from 'vitest'
 import type { Offered } from '../../formats/format.ts'
 import { findDistribution, formats } from '../../formats/index.ts'
-import { embeddedPurlOf, purlOf } from './purl.ts'
+import { libraryPurlOf, purlOf } from './purl.ts'
 
 const of = (codename: string) => findDistribution(codename) as Offered
 
@@ -81,7 +81,7 @@ test.each([
   ],
   [{ type: 'maven', name: 'nogroup', version: '1' }, 'pkg:maven/nogroup@1'],
 ] as const)('an embedded component %o gets a package URL', (component, expected) => {
-  expect(embeddedPurlOf(component)).toBe(expected)
+  expect(libraryPurlOf(component)).toBe(expected)
 })
 
 function partsOf(purl: string): ConstructorParameters<typeof PackageURL> {

@@ -18,6 +18,7 @@ export interface Named {
  */
 export function purlOf(pkg: Named, { distribution, format }: Placed): string {
   const rules = format.purl
+  if (format.isLibrary) return libraryPurlOf({ ...pkg, type: rules.type as LibraryType })
   const { system, release } = splitScannerDistro(distribution)
   const { vendor, id } = rules.systems?.[system] ?? { vendor: system, id: system }
   const split = rules.epochQualifier && pkg.version !== null ? splitEpoch(pkg.version) : null
@@ -38,9 +39,11 @@ export function purlOf(pkg: Named, { distribution, format }: Placed): string {
   })
 }
 
+export type LibraryType = 'npm' | 'pypi' | 'maven'
+
 /** A component of another ecosystem found inside a package: a jar, a dist-info directory, a module in node_modules. */
 export interface EmbeddedComponent {
-  type: 'npm' | 'pypi' | 'maven'
+  type: LibraryType
   /** as its ecosystem writes it: `@scope/name`, `group:artifact` */
   name: string
   version: string | null
@@ -50,7 +53,7 @@ export interface EmbeddedComponent {
   path?: string | null
 }
 
-export function embeddedPurlOf({ type, name, version }: EmbeddedComponent): string {
+export function libraryPurlOf({ type, name, version }: EmbeddedComponent): string {
   switch (type) {
     case 'maven': {
       const [group = '', artifact] = name.split(':', 2)

@@ -1,6 +1,7 @@
 // The past of distributions: which publications are kept, and what happens to offers that only older ones name.
 import { sql } from 'kysely'
 import { DAY_MS } from '../../domain/durations.ts'
+import { isRepository } from '../../domain/repositories.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
 import { lockDistributions } from './lock-order.ts'
@@ -54,11 +55,21 @@ export function createHistory(deps: { db: Db; clock: Clock; days(): number }): H
     })
   }
 
+  /** Repositories have no publications that could be asked for again. */
+  const forgetEnded = (repository: string) =>
+    db
+      .deleteFrom('offers')
+      .where('distribution', '=', repository)
+      .where('until_revision', 'is not', null)
+      .where('unlink_at', '<', deps.clock.now())
+      .execute()
+
   return {
     async prune() {
       const horizon = new Date(deps.clock.now().getTime() - deps.days() * DAY_MS)
       const distributions = await db.selectFrom('distributions').select('codename').execute()
-      for (const { codename } of distributions) await pruneOne(codename, horizon)
+      for (const { codename } of distributions)
+        await (isRepository(codename) ? forgetEnded(codename) : pruneOne(codename, horizon))
     },
   }
 }

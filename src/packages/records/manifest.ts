@@ -27,7 +27,8 @@ export type StoredBlob = Omit<BlobRow, 'facts'> & { facts: string }
 /** Path below `manifests/`; the same for the same record. */
 export function manifestKey(record: { distribution: string; name: string; version: string; arch: string }): string {
   return join(
-    record.distribution,
+    // The key of a repository has a slash, and manifests are on the third level.
+    escaped(record.distribution),
     escaped(record.name.slice(0, 1)),
     escaped(`${record.name}_${record.version}_${record.arch}`) + '.json',
   )

@@ -7,6 +7,7 @@ import type { Db } from '../../store/db.ts'
 import type { Manifest } from './manifest.ts'
 import type { Manifests } from './manifests.ts'
 import type { Pool } from '../../store/files/pool.ts'
+import { restoreRepository } from './places.ts'
 import { restoreRecord } from './restore-record.ts'
 import type { Placed } from '../../formats/intake-format.ts'
 
@@ -111,6 +112,7 @@ export async function reindex(deps: ReindexDeps, context: TaskProgress): Promise
       return
     }
     const { record, blob } = manifest
+    if (offered.format.isLibrary) await restoreRepository(db, record.distribution, new Date())
     const file = { format: record.format, sha256: record.sha256, filename: blob.filename }
     if (!(await pool.has(file)) && !(await pool.hasQuarantined(file))) cursor.missing_files++
     // The manifest of a deleted record stays until its pending deletion is done.
