@@ -82,7 +82,10 @@ export function createDeleteIds(deps: DeletePackagesDeps): DeleteIds {
       ...(choose ? { choose } : {}),
     })
     deps.checkpoint('deleted')
-    const changed = new Set(deleted.filter((row) => row.served).map((row) => row.distribution))
+    // Listings of repositories show held files too.
+    const changed = new Set(
+      deleted.filter((row) => row.served || isRepository(row.distribution)).map((row) => row.distribution),
+    )
     for (const codename of changed) await publisher.converge(codename)
     for (const { name, version, distribution } of deleted)
       bus.emit('package', { action: 'deleted', package: name, version, distribution, status: null })

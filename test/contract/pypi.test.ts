@@ -119,7 +119,7 @@ describe('publishing', () => {
   test('a deleted version comes back with the same bytes only', async () => {
     const sample = { name: 'spent' }
     expect((await publishWheel(sample)).status).toBe(200)
-    const deleted = await gate.call('DELETE', '/artifacts/spent?version=1.4.2&distribution=pypi%2Fteam')
+    const deleted = await gate.call('DELETE', '/artifacts/spent/1.4.2?distribution=pypi%2Fteam')
     expect(deleted.status, deleted.text).toBe(200)
     expect((await get('team/simple/spent/')).status).toBe(404)
     expect((await publishWheel({ ...sample, description: 'other' })).status).toBe(409)

@@ -45,7 +45,7 @@ export const getPypiRepoSimple = declare({
   params: Type.Object({ repo: Repo }),
   also: { ...slash, ...conditions },
   media: FORMS,
-  problems: ['unauthorized', 'not_found', 'not_acceptable'],
+  problems: ['unauthorized', 'forbidden', 'not_found', 'not_acceptable'],
 })
 
 export const getPypiRepoSimpleProject = declare({
@@ -56,7 +56,7 @@ export const getPypiRepoSimpleProject = declare({
   params: Type.Object({ repo: Repo, project: Project }),
   also: { ...slash, ...conditions },
   media: FORMS,
-  problems: ['unauthorized', 'not_found', 'not_acceptable'],
+  problems: ['unauthorized', 'forbidden', 'not_found', 'not_acceptable'],
 })
 
 export const getPypiRepoFilesProjectFile = declare({
@@ -67,7 +67,7 @@ export const getPypiRepoFilesProjectFile = declare({
   params: Type.Object({ repo: Repo, project: Project, file: File }),
   also: { 206: 'The requested range', ...conditions, 416: 'No such range' },
   media: ['application/octet-stream', TEXT, PROVENANCE_MEDIA],
-  problems: ['unauthorized', 'policy_hold', 'not_found', 'storage_unavailable'],
+  problems: ['unauthorized', 'forbidden', 'policy_hold', 'not_found', 'storage_unavailable'],
 })
 
 export const postPypiRepoLegacy = declare({
