@@ -2,6 +2,7 @@
 import type { Origin } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
+import { isRepository } from '../domain/repositories.ts'
 import type { Placed } from '../formats/intake-format.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
