@@ -36,7 +36,6 @@ import * as securityListing from './security/listing.contract.ts'
 import * as securityPolicy from './security/policy.contract.ts'
 import * as pypi from './pypi/pypi.contract.ts'
 import * as registries from './registries/registries.contract.ts'
-import * as releases from './registries/releases.contract.ts'
 import * as retention from './settings/retention.contract.ts'
 import * as settings from './settings/settings.contract.ts'
 import * as setup from './setup/setup.contract.ts'
@@ -83,7 +82,6 @@ const modules: readonly object[] = [
   securityPolicy,
   pypi,
   registries,
-  releases,
   retention,
   settings,
   setup,

@@ -234,7 +234,9 @@ describe('rights', () => {
 })
 
 describe('reading', () => {
-  beforeAll(async () => void (await publishWheel({ name: 'Read.Me' }, { repo: 'open' })))
+  beforeAll(async () => {
+    await publishWheel({ name: 'Read.Me' }, { repo: 'open' })
+  })
 
   test.each([
     ['open/simple/Read.Me/', '../read-me/'],

@@ -1,12 +1,17 @@
 // Declarations of /pypi: what pip, uv, poetry and twine ask of a repository.
 import Type from 'typebox'
+import type { ProblemCode } from '../../domain/problem.ts'
 import { REPOSITORY_NAME } from '../../domain/repositories.ts'
 import { PROVENANCE_MEDIA } from '../../formats/pypi/documents.ts'
 import type { Protocol } from '../http/protocol.ts'
 import { declare } from '../http/route.ts'
+import { Nullable } from '../http/schemas.ts'
 import { PIPELINE_PROBLEMS } from '../upload/upload.contract.ts'
 import { FORMS } from './accept.ts'
 
+const READING: ProblemCode[] = [
+  ...(['database_unavailable', 'database_busy', 'unauthorized', 'forbidden', 'mfa_required', 'not_found'] as const),
+]
 const TEXT = 'text/plain; charset=utf-8'
 
 /** Errors in text: clients print the reason phrase, which has the sentence too. */
@@ -45,7 +50,7 @@ export const getPypiRepoSimple = declare({
   params: Type.Object({ repo: Repo }),
   also: { ...slash, ...conditions },
   media: FORMS,
-  problems: ['unauthorized', 'forbidden', 'not_found', 'not_acceptable'],
+  problems: [...READING, 'not_acceptable'],
 })
 
 export const getPypiRepoSimpleProject = declare({
@@ -56,7 +61,7 @@ export const getPypiRepoSimpleProject = declare({
   params: Type.Object({ repo: Repo, project: Project }),
   also: { ...slash, ...conditions },
   media: FORMS,
-  problems: ['unauthorized', 'forbidden', 'not_found', 'not_acceptable'],
+  problems: [...READING, 'not_acceptable'],
 })
 
 export const getPypiRepoFilesProjectFile = declare({
@@ -67,7 +72,7 @@ export const getPypiRepoFilesProjectFile = declare({
   params: Type.Object({ repo: Repo, project: Project, file: File }),
   also: { 206: 'The requested range', ...conditions, 416: 'No such range' },
   media: ['application/octet-stream', TEXT, PROVENANCE_MEDIA],
-  problems: ['unauthorized', 'forbidden', 'policy_hold', 'not_found', 'storage_unavailable'],
+  problems: [...READING, 'policy_hold', 'storage_unavailable'],
 })
 
 export const postPypiRepoLegacy = declare({
@@ -100,5 +105,30 @@ export const postPypiRepoLegacy = declare({
     content: 'acme_tool-1.4.2-py3-none-any.whl',
   },
   media: [TEXT],
-  problems: [...PIPELINE_PROBLEMS, 'policy_hold', 'not_found', 'not_hosted', 'version_spent'],
+  problems: [...READING, ...PIPELINE_PROBLEMS, 'policy_hold', 'not_hosted', 'version_spent'],
+})
+
+const Yanked = Nullable(Type.String({ maxLength: 500, description: 'why it should not be used; null takes it back' }))
+
+export const patchRegistriesPypiNamePackagesPackageVersion = declare({
+  method: 'PATCH',
+  path: '/registries/pypi/{name}/packages/{package}/{version}',
+  tag: 'registries',
+  summary: 'Yank a version (PEP 592): clients install it only when exactly this version is asked for',
+  access: 'maintainer+',
+  action: 'delete',
+  targets: ({ params }) => [{ distribution: `pypi/${params.name}`, format: 'pypi', name: params.package }],
+  example: { yanked: 'loses data on Windows' },
+  params: Type.Object({
+    name: Type.String({ pattern: REPOSITORY_NAME, description: 'of the repository', examples: ['team'] }),
+    package: Type.String({
+      maxLength: 200,
+      description: 'The normalized name of the project.',
+      examples: ['acme-tool'],
+    }),
+    version: Type.String({ maxLength: 256, description: 'The version in its normal form.', examples: ['1.4.2'] }),
+  }),
+  body: Type.Object({ yanked: Yanked }),
+  answer: Type.Object({ package: Type.String(), version: Type.String(), yanked: Yanked }),
+  problems: ['validation_error', 'not_found', 'not_hosted', 'publication_failed', 'storage_full'],
 })

@@ -14,7 +14,7 @@ import { storedFacts } from '../../store/files/blob-query.ts'
 import type { ReachableFile } from '../../store/files/listing-files.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
-import { readable } from '../registries/access.ts'
+import { readable, writable } from '../registries/access.ts'
 import { sendDocument, sendFile } from '../registries/answers.ts'
 import { FORMS, formFor, type Form } from './accept.ts'
 import { publishFile, type PublishDeps } from './publish.ts'
@@ -22,6 +22,7 @@ import {
   getPypiRepoFilesProjectFile,
   getPypiRepoSimple,
   getPypiRepoSimpleProject,
+  patchRegistriesPypiNamePackagesPackageVersion,
   postPypiRepoLegacy,
 } from './pypi.contract.ts'
 
@@ -78,6 +79,14 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
       const { status, message } = await publishFile(deps, call)
       call.reply.type('text/plain; charset=utf-8').header('x-package-status', status)
       return `${message}\n`
+    }),
+    handle(patchRegistriesPypiNamePackagesPackageVersion, async ({ params, body, caller, origin }) => {
+      const key = { format: 'pypi', name: params.name }
+      const { key: repository } = await writable(deps.repositories, key, params.package, caller, 'delete')
+      const release = { repository, name: params.package, version: params.version }
+      await deps.releaseNotes.yank(release, body.yanked, { name: caller.name, origin })
+      await deps.publisher.converge(repository)
+      return { package: release.name, version: release.version, yanked: body.yanked }
     }),
   ]
 }

@@ -27,12 +27,10 @@ import { installabilityRoutes } from '../../api/distributions/installability.ts'
 import { logRoutes } from '../../api/logs/logs.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
-import { createRepositories } from '../../registries/repositories.ts'
 import { pypiRoutes } from '../../api/pypi/pypi.ts'
-import { releaseRoutes } from '../../api/registries/releases.ts'
-import { createNames } from '../../registries/names.ts'
 import { createReleaseNotes } from '../../registries/release-notes.ts'
-import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
+import { createNames } from '../../registries/names.ts'
+import { createRepositories } from '../../registries/repositories.ts'
 import { registryRoutes } from '../../api/registries/registries.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
 import type { Route } from '../../api/http/route.ts'
@@ -45,6 +43,7 @@ import { taskRoutes } from '../../api/tasks/tasks.ts'
 import { uploadRoutes } from '../../api/upload/upload.ts'
 import { webhookRoutes } from '../../api/webhooks/webhooks.ts'
 import { exists } from '../../kernel/files.ts'
+import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
 import { createDeletePackages } from '../../packages/delete-packages.ts'
 import { createPreviews } from '../../intake/previews.ts'
 import { embeddedOf } from '../../packages/documents/embedded.ts'
@@ -89,8 +88,18 @@ export function routesOf(
   const { tasks, totals } = longWork
 
   const previews = createPreviews({ db, registry })
+  const deletePackages = createDeletePackages({ db, deleteIds: gate.deleteIds })
   const repositories = createRepositories({ db, clock, audit })
-  const releaseNotes = createReleaseNotes({ db, audit })
+  const libraries = {
+    ...{ db, clock, repositories, names: createNames({ db, clock, audit }), reachedAt: publishing.reachedAt.api },
+    ...{
+      reader: createRegistryReader(paths.listings),
+      pool: foundation.pool,
+      publisher,
+      intake: gate.intake,
+      deletePackages,
+    },
+  }
 
   const routes: Route[] = [
     ...authRoutes({
@@ -108,7 +117,7 @@ export function routesOf(
       registry,
       totals,
       previews,
-      deletePackages: createDeletePackages({ db, deleteIds: gate.deleteIds }),
+      deletePackages,
       tasks,
       downloads: counting.downloads,
     }),
@@ -226,12 +235,10 @@ export function routesOf(
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
       signing: { keys, replace: publishing.signingKeyFiles.replace },
     }),
-    ...registryRoutes({ repositories, reachedAt: publishing.reachedAt.api }),
-    ...releaseRoutes({ repositories, releaseNotes, publisher }),
+    ...registryRoutes(libraries),
     ...pypiRoutes({
-      ...{ db, pool: foundation.pool, repositories, releaseNotes, publisher, intake: gate.intake },
-      names: createNames({ db, clock, audit }),
-      reader: createRegistryReader(paths.listings),
+      ...libraries,
+      releaseNotes: createReleaseNotes({ db, audit }),
       maxUploadBytes: () => settings().validation.max_upload_size_mb * 1024 * 1024,
     }),
     ...retentionRoutes({ db, tasks }),

@@ -87,7 +87,7 @@ function createTree() {
       if (name === `${root}/PKG-INFO`)
         information = textOf(await readAll(content, MOST_METADATA_BYTES, 'file PKG-INFO'), 'PKG-INFO')
       // Checks the checksum of a zip's entry; tar reads on by itself.
-      else for await (const piece of content) void piece
+      else for await (const _ of content);
     },
     facts(archive: 'tar.gz' | 'zip'): PackageFacts<PypiRecord> {
       if (information === null) throw invalid('the archive has no file PKG-INFO in its directory')
