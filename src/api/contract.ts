@@ -40,6 +40,7 @@ import * as securityEvidence from './security/evidence.contract.ts'
 import * as securityExports from './security/exports.contract.ts'
 import * as securityListing from './security/listing.contract.ts'
 import * as securityPolicy from './security/policy.contract.ts'
+import * as pypi from './pypi/pypi.contract.ts'
 import * as registries from './registries/registries.contract.ts'
 import * as securityQueue from './security/queue.contract.ts'
 import * as retention from './settings/retention.contract.ts'
@@ -93,6 +94,7 @@ const modules: readonly object[] = [
   securityExports,
   securityListing,
   securityPolicy,
+  pypi,
   registries,
   securityQueue,
   retention,

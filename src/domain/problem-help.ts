@@ -50,6 +50,7 @@ export const PROBLEM_HELP: Record<ProblemCode, ProblemHelp> = {
   not_found: help('Nothing has this name, or nothing is at this address.', 'Names and versions are compared exactly; an rpm version is `[epoch:]version-release`.'),
   unknown_api_version: help('The address names a version of the API that does not exist.', 'Use `/api/v1`.'),
   method_not_allowed: help('The address exists, but not with this method.', 'The header `Allow` lists the methods.'),
+  not_acceptable: help('The client accepts none of the forms that the address has.', 'Send an `Accept` with one of the forms that the sentence names, or none.'),
   request_timeout: help('The header or body of the request stopped arriving.', 'Send it again; look at the connection when it happens often. An upload may pause for 30 seconds.'),
   already_exists: help('Exactly this exists already: user, token name, source, or the same bytes in this distribution.', 'For an upload this is success: the package is there, with the `status` of the answer.'),
   already_running: help('The same work is being done.', 'Wait for it, or follow the task that the answer names.'),

@@ -40,10 +40,11 @@ export const PROBLEM_CODES = [
   'self_approval',
   'policy_hold',
   'version_exists',
-  // 404, 405
+  // 404, 405, 406
   'not_found',
   'unknown_api_version',
   'method_not_allowed',
+  'not_acceptable',
   // 408
   'request_timeout',
   // 409

@@ -53,4 +53,6 @@ export interface VersionNote {
   deprecated?: string
   /** PyPI: installed only by those who ask for exactly this version; the reason may be empty */
   yanked?: string
+  /** PyPI: attestations that came with an upload, as they came (PEP 740), by file name */
+  attestations?: Record<string, unknown[]>
 }

@@ -7,6 +7,7 @@ import type { Offered, PackageFormat } from './format.ts'
 import type { IntakeFormat, Placed } from './intake-format.ts'
 import type { RegistryFormat } from './registry-format.ts'
 import { placeOfRepository, readRepositoryKey } from '../domain/repositories.ts'
+import { pypiFormat } from './pypi/index.ts'
 import { rpmFormat } from './rpm/index.ts'
 
 export const formats: readonly PackageFormat[] = [debFormat, rpmFormat, apkFormat]
@@ -14,7 +15,7 @@ export const formats: readonly PackageFormat[] = [debFormat, rpmFormat, apkForma
 export const FORMATS: readonly FormatId[] = formats.map(({ id }) => id)
 
 /** The formats of libraries. */
-export const registryFormats: readonly RegistryFormat[] = [npmFormat]
+export const registryFormats: readonly RegistryFormat[] = [npmFormat, pypiFormat]
 
 /** The ids of all formats. */
 export const ECOSYSTEMS: readonly FormatId[] = [...FORMATS, ...registryFormats.map(({ id }) => id)]

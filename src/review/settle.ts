@@ -1,4 +1,5 @@
 // What follows a committed change of records: index, files, manifests, notifications. Every step can be repeated.
+import { isRepository } from '../domain/repositories.ts'
 import { allEnded } from '../kernel/all-ended.ts'
 import { announceRecord } from '../packages/records/announce.ts'
 import type { Changed } from '../packages/records/change-record.ts'
@@ -7,13 +8,18 @@ import { asError } from '../kernel/errors.ts'
 
 export type CleanUpDeps = Pick<ReviewDeps, 'manifests' | 'publisher' | 'pendingDeletions' | 'bus' | 'onError'>
 
-/** Publishes every distribution in which served records changed. @returns the first failure; null when clients see all changes */
+/**
+ * Publishes every distribution in which served records changed, and every repository, whose listings show held files too.
+ * @returns the first failure; null when clients see all changes
+ */
 export async function publishChanges(
   { publisher }: Pick<ReviewDeps, 'publisher'>,
   changes: readonly Changed[],
 ): Promise<Error | null> {
   const codenames = new Set(
-    changes.filter(({ before, row }) => before.served !== row.served).map(({ row }) => row.distribution),
+    changes
+      .filter(({ before, row }) => before.served !== row.served || isRepository(row.distribution))
+      .map(({ row }) => row.distribution),
   )
   return allEnded([...codenames].map((codename) => publisher.converge(codename))).then(() => null, asError)
 }

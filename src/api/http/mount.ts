@@ -6,6 +6,7 @@ import { mayAccess, type Access } from '../../domain/roles.ts'
 import { bodyStream, requireAnnounced } from './bodies.ts'
 import type { RateLimiter } from './limits.ts'
 import type { Arriving } from './listener.ts'
+import { credentialOf } from './protocol.ts'
 import { pathOf, requirePlainPath, routerPath, wideParams, type Params } from './paths.ts'
 import type { Call, Route } from './route.ts'
 import { requireScopedAction, requireScopedTargets } from './scopes.ts'
@@ -69,7 +70,7 @@ export function mount(app: FastifyInstance, routes: readonly Route[], deps: Moun
 }
 
 async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Promise<void> {
-  const { authorization } = request.headers
+  const authorization = credentialOf(route.protocol, request.headers.authorization)
   const path = pathOf(route)
   const isWide = path.includes('+}')
   // Set first, because a challenge may name what was requested.
@@ -98,7 +99,7 @@ async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Pr
 
 /** Repeats the checks of `admit` on the credential. Counts towards no limit. */
 async function admitAgain(request: FastifyRequest, route: Route, deps: MountDeps): Promise<Caller> {
-  const caller = await deps.authenticate(request.headers.authorization)
+  const caller = await deps.authenticate(credentialOf(route.protocol, request.headers.authorization))
   request.caller = caller
   if (route.access !== 'public') await requireRights(request, route, route.access, deps)
   return caller

@@ -5,9 +5,17 @@ import { tooLarge } from '../../intake/receive.ts'
 import { requireStorable } from './storable.ts'
 import { asError } from '../../kernel/errors.ts'
 
-const FIELD_BYTES = 4096
-/** Most bytes that a form adds to the file: boundaries, headers, fields. */
-const FORM_BYTES = 64 * 1024
+export interface FormShape {
+  /** the field with the file */
+  file: string
+  mostFields: number
+  /** of one field */
+  fieldBytes: number
+  /** most bytes that the form adds to the file: boundaries, headers, fields */
+  formBytes: number
+}
+
+const SHAPE: FormShape = { file: 'file', mostFields: 16, fieldBytes: 4096, formBytes: 64 * 1024 }
 
 /**
  * Streams the form's file to `store` and passes each text field to `field` as it arrives, so that a bad field ends the
@@ -19,27 +27,32 @@ export async function readUploadForm(
   request: FastifyRequest,
   options: {
     maxBytes: number
-    store: (file: AsyncIterable<Uint8Array>) => Promise<void>
+    store: (file: AsyncIterable<Uint8Array>, filename: string) => Promise<void>
     field: (name: string, value: string) => void
+    shape?: FormShape
   },
 ): Promise<Record<string, string>> {
-  if (!request.isMultipart()) throw invalidField('file', 'is required, in a multipart/form-data body')
+  const { file, mostFields, fieldBytes, formBytes } = options.shape ?? SHAPE
+  if (!request.isMultipart()) throw invalidField(file, 'is required, in a multipart/form-data body')
   const announced = Number(request.headers['content-length'] ?? 0)
-  if (announced > options.maxBytes + FORM_BYTES) throw tooLarge(options.maxBytes)
+  if (announced > options.maxBytes + formBytes) throw tooLarge(options.maxBytes)
   const fields: Record<string, string> = {}
   let hasFile = false
+  let left = formBytes
   try {
     for await (const part of request.parts({
-      limits: { fileSize: Infinity, files: 1, fields: 16, fieldSize: FIELD_BYTES, parts: 32 },
+      limits: { fileSize: Infinity, files: 1, fields: mostFields, fieldSize: fieldBytes, parts: 2 * mostFields },
     })) {
       if (part.type === 'field') {
-        if (part.valueTruncated) throw invalidField(part.fieldname, `is longer than ${FIELD_BYTES} bytes`)
+        if (part.valueTruncated) throw invalidField(part.fieldname, `is longer than ${fieldBytes} bytes`)
         requireStorable(part.fieldname, part.value)
         const value = String(part.value)
+        if ((left -= Buffer.byteLength(value)) < 0)
+          throw invalidField('body', `has fields of more than ${formBytes} bytes`)
         fields[part.fieldname] = value
         options.field(part.fieldname, value)
-      } else if (part.fieldname === 'file') {
-        await options.store(part.file)
+      } else if (part.fieldname === file) {
+        await options.store(part.file, part.filename)
         hasFile = true
       } else throw invalidField(part.fieldname, 'is not a file field of this form')
     }
@@ -47,7 +60,7 @@ export async function readUploadForm(
     discardRest(request)
     throw error instanceof Problem ? error : formProblem(error)
   }
-  if (!hasFile) throw invalidField('file', 'is required')
+  if (!hasFile) throw invalidField(file, 'is required')
   return fields
 }
 

@@ -43,6 +43,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   not_found: 404,
   unknown_api_version: 404,
   method_not_allowed: 405,
+  not_acceptable: 406,
   request_timeout: 408,
   already_exists: 409,
   already_running: 409,

@@ -16,6 +16,17 @@ export interface Protocol {
   challenge: { scheme: 'Basic' | 'Bearer'; parameters(request: FastifyRequest): Record<string, string> }
 }
 
+/**
+ * The credential of a request to a protocol whose clients send a name and a password: an API token is the password, under any name.
+ * @returns the header as our own API takes it
+ */
+export function credentialOf(protocol: Protocol | undefined, header: string | undefined): string | undefined {
+  const basic = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(header ?? '')?.[1]
+  if (protocol?.challenge.scheme !== 'Basic' || basic === undefined) return header
+  const text = Buffer.from(basic, 'base64').toString()
+  return `Bearer ${text.slice(text.indexOf(':') + 1)}`
+}
+
 /** @returns the protocol of a request target; null for our own API */
 export function protocolsOf(
   routes: readonly (Addressed & { protocol?: Protocol })[],

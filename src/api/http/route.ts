@@ -13,7 +13,7 @@ import type { Protocol } from './protocol.ts'
  * for writes by its method. `reads` is for routes that change nothing, whatever their method, and for requests with `dry_run`.
  */
 export type LimitName =
-  'reads' | 'login' | 'credentials' | 'upload' | 'import' | 'distributions' | 'stream' | 'webhook' | 'none'
+  'reads' | 'login' | 'credentials' | 'upload' | 'publish' | 'import' | 'distributions' | 'stream' | 'webhook' | 'none'
 
 export interface Call<P, Q, B> {
   params: P
@@ -103,7 +103,7 @@ export interface Route {
   /** success status, 200 by default; the handler may set another with `reply.code` */
   success?: 200 | 201
   /** further statuses, with the body of success or without any (304, 412, 416), and what each means */
-  also?: Partial<Record<200 | 202 | 206 | 304 | 412 | 416 | 503, string>>
+  also?: Partial<Record<200 | 202 | 206 | 301 | 304 | 412 | 416 | 503, string>>
   /** success body; `null` for streams and files */
   answer: TSchema | null
   /** of streams and files; with an `answer`, what clients get that ask for it in `Accept` */

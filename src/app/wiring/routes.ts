@@ -29,6 +29,8 @@ import { logRoutes } from '../../api/logs/logs.ts'
 import { npmRoutes } from '../../api/npm/npm.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
+import { pypiRoutes } from '../../api/pypi/pypi.ts'
+import { createReleaseNotes } from '../../registries/release-notes.ts'
 import { createNames } from '../../registries/names.ts'
 import { createRepositories } from '../../registries/repositories.ts'
 import { registryRoutes } from '../../api/registries/registries.ts'
@@ -245,6 +247,11 @@ export function routesOf(
     }),
     ...registryRoutes(libraries),
     ...npmRoutes({ ...libraries, ...accounts, authenticate, matcher: engines.advisoryMatcher }),
+    ...pypiRoutes({
+      ...libraries,
+      releaseNotes: createReleaseNotes({ db, audit }),
+      maxUploadBytes: () => settings().validation.max_upload_size_mb * 1024 * 1024,
+    }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({
       ...insight,

@@ -1,0 +1,138 @@
+// /pypi: what pip, uv, poetry and twine ask of a repository.
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Caller } from '../../domain/caller.ts'
+import { Problem } from '../../domain/problem.ts'
+import { readRepositoryKey } from '../../domain/repositories.ts'
+import { projectList, provenanceForm } from '../../formats/pypi/documents.ts'
+import { canonicalName } from '../../formats/pypi/names.ts'
+import type { PypiRecord } from '../../formats/pypi/record.ts'
+import { shownNames } from '../../registries/projects.ts'
+import type { Db } from '../../store/db.ts'
+import { storedFacts } from '../../store/files/blob-query.ts'
+import type { ReachableFile } from '../../store/files/listing-files.ts'
+import type { Pool } from '../../store/files/pool.ts'
+import { handle, type Call, type Route } from '../http/route.ts'
+import { readable, writable } from '../registries/access.ts'
+import { sendDocument, sendFile } from '../registries/answers.ts'
+import { FORMS, formFor, type Form } from './accept.ts'
+import { publishFile, type PublishDeps } from './publish.ts'
+import {
+  getPypiRepoFilesProjectFile,
+  getPypiRepoSimple,
+  getPypiRepoSimpleProject,
+  patchRegistriesPypiNamePackagesPackageVersion,
+  postPypiRepoLegacy,
+} from './pypi.contract.ts'
+
+export interface PypiDeps extends PublishDeps {
+  db: Db
+  pool: Pool
+}
+
+const gzipped = promisify(gzip)
+
+type Asked<P> = Pick<Call<P, unknown, unknown>, 'params' | 'caller' | 'raw' | 'reply'>
+
+export function pypiRoutes(deps: PypiDeps): Route[] {
+  return [
+    handle(getPypiRepoSimple, async (call) => {
+      const repository = await readable(deps.repositories, keyOf(call.params), call.caller)
+      if (!hasSlash(call)) return redirect(call, 'simple/')
+      const form = formOf(call)
+      const shown =
+        repository.kind === 'group' ? await readableAmong(deps, repository.members, call.caller) : [repository.key]
+      const plain = Buffer.from(projectList(await shownNames(deps.db, shown))[form.form])
+      return sendDocument(call, { media: form.media, ...(await encoded(plain)) })
+    }),
+    handle(getPypiRepoSimpleProject, async (call) => {
+      const { name, owner } = await ownerOf(deps, call)
+      if (!hasSlash(call)) return redirect(call, `${name}/`)
+      if (name !== call.params.project) return redirect(call, `../${name}/`)
+      const form = formOf(call)
+      const document = owner === null ? null : await deps.reader.document(owner, name, form.form, '')
+      if (!document) throw new Problem('not_found', `there is no project ${name}`)
+      return sendDocument(call, { ...document, media: form.media })
+    }),
+    handle(getPypiRepoFilesProjectFile, async (call) => {
+      const { name, owner } = await ownerOf(deps, call)
+      const [, filename = '', part] = /^(.*?)(\.metadata|\.provenance)?$/s.exec(call.params.file) ?? []
+      const listing = owner === null ? null : await deps.reader.listing(owner, name)
+      const file = listing && Object.hasOwn(listing.files, filename) ? listing.files[filename]! : null
+      if (owner === null || file === null) throw new Problem('not_found', `there is no file ${filename} of ${name}`)
+      if (file.held !== null) throw new Problem('policy_hold', `${filename} is held: ${file.held}`)
+      if (part === '.metadata') return sendMetadata(deps, call, filename, file)
+      if (part === undefined)
+        return sendFile(
+          call,
+          deps.pool,
+          { format: 'pypi', sha256: file.sha256, filename },
+          file,
+          'application/octet-stream',
+        )
+      const provenance = await deps.reader.document(owner, name, provenanceForm(filename), '')
+      if (!provenance) throw new Problem('not_found', `there are no attestations of ${filename}`)
+      return sendDocument(call, provenance)
+    }),
+    handle(postPypiRepoLegacy, async (call) => {
+      const { status, message } = await publishFile(deps, call)
+      call.reply.type('text/plain; charset=utf-8').header('x-package-status', status)
+      return `${message}\n`
+    }),
+    handle(patchRegistriesPypiNamePackagesPackageVersion, async ({ params, body, caller, origin }) => {
+      const key = { format: 'pypi', name: params.name }
+      const { key: repository } = await writable(deps.repositories, key, params.package, caller, 'delete')
+      const release = { repository, name: params.package, version: params.version }
+      await deps.releaseNotes.yank(release, body.yanked, { name: caller.name, origin })
+      await deps.publisher.converge(repository)
+      return { package: release.name, version: release.version, yanked: body.yanked }
+    }),
+  ]
+}
+
+const keyOf = ({ repo }: { repo: string }) => ({ format: 'pypi', name: repo })
+
+function formOf({ raw }: Pick<Asked<unknown>, 'raw'>): Form {
+  const form = formFor(raw.headers.accept)
+  if (!form) throw new Problem('not_acceptable', `this is to be had as ${FORMS.join(', ')}`)
+  return form
+}
+
+const hasSlash = ({ raw }: Pick<Asked<unknown>, 'raw'>) => /^[^?#]*\/(?:[?#]|$)/.test(raw.url)
+
+/** Relative, so that it is right behind every proxy. */
+function redirect({ reply }: Pick<Asked<unknown>, 'reply'>, location: string) {
+  return reply.code(301).header('location', location).send()
+}
+
+/** The repository whose project it is: of a group, the member that has the name, if the caller may read that one too. */
+async function ownerOf({ repositories }: PypiDeps, { params, caller }: Asked<{ repo: string; project: string }>) {
+  const repository = await readable(repositories, keyOf(params), caller)
+  const name = canonicalName(params.project)
+  if (name === null) throw new Problem('not_found', 'no project can have this name')
+  const owner = await repositories.ownerOf(repository, name)
+  const key = owner === null ? null : readRepositoryKey(owner)
+  if (key && owner !== repository.key) await readable(repositories, key, caller)
+  return { name, owner }
+}
+
+/** The members of a group that the caller may read. */
+async function readableAmong({ repositories }: PypiDeps, members: readonly string[], caller: Caller | null) {
+  const open = await Promise.all(
+    members.map(async (member) => (caller !== null || (await repositories.get(member)).is_public ? [member] : [])),
+  )
+  return open.flat()
+}
+
+async function sendMetadata({ db }: PypiDeps, call: Asked<unknown>, filename: string, { sha256 }: ReachableFile) {
+  const { metadata } = (await storedFacts(db, sha256)).record as PypiRecord
+  if (!metadata) throw new Problem('not_found', `${filename} has no metadata beside it`)
+  return sendDocument(call, { media: 'text/plain; charset=utf-8', ...(await encoded(Buffer.from(metadata.text))) })
+}
+
+/** The date says nothing, so that only the entity tag tells whether a client has this state. */
+async function encoded(plain: Buffer) {
+  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
+  return { plain, gzip: await gzipped(plain), etag, modifiedAt: Date.now() }
+}
