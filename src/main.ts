@@ -1,5 +1,6 @@
 // The process: environment and role in, exit code out.
 import { readFileSync } from 'node:fs'
+import { tellSystemd } from './app/systemd.ts'
 import { readEnv, readListenerEnv, type ListenerEnv } from './config/env.ts'
 import { systemClock as clock } from './kernel/clock.ts'
 import { createLogFile } from './kernel/log-file.ts'
@@ -42,19 +43,22 @@ async function main(): Promise<number> {
   if (!isChild && remote.length > 0)
     log.info({ directories: remote }, 'on a remote file system: every operation uses a thread')
 
+  const ready = () => tellSystemd(process.env['NOTIFY_SOCKET'], log)
   if (isParent) {
     const { runParent } = await import('./app/run-parent.ts')
     const { filename: main } = import.meta
-    return uncaught.exitCode(await runParent({ env, log, uncaught, source: process.env, main, withApi: isService }))
+    return uncaught.exitCode(
+      await runParent({ env, log, uncaught, source: process.env, main, withApi: isService, ready }),
+    )
   }
   if (!service) {
     const { runListener } = await import('./app/run-listener.ts')
-    return uncaught.exitCode(await runListener({ env, clock, log, uncaught, isChild }))
+    return uncaught.exitCode(await runListener({ env, clock, log, uncaught, isChild, ready }))
   }
   const { runService } = await import('./app/run-service.ts')
   const [apt, rpm] = ports.map(Number)
   const servedAt = apt && rpm ? { apt, rpm } : null
-  return uncaught.exitCode(await runService({ env: service.env, log, uncaught, servedAt }))
+  return uncaught.exitCode(await runService({ env: service.env, log, uncaught, servedAt, ready }))
 }
 
 /** All other ways to start the built code bring the pinned Node (bin/runtime.mjs, deploy/package). */

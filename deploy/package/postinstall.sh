@@ -1,5 +1,6 @@
 #!/bin/sh
-# After an installation or upgrade, deb and rpm: creates the user and the secrets, and restarts a running service.
+# After an installation or upgrade, deb and rpm: creates the user and the secrets, and replaces the processes
+# of a running service by those of the new code, without a gap for package clients.
 set -e
 
 # For an installation into a directory that is not a running system.
@@ -22,7 +23,7 @@ if [ ! -e "$secrets" ]; then
 JWT_SECRET_KEY=$(random)
 WEBHOOK_SECRET=$(random)
 SETTINGS_ENCRYPTION_KEY=$(random)
-# In place of the vendor key of the enterprise edition.
+# Any random text: /usr/share/doc/gatehouse/deploy.md, "The vendor key".
 SVC_LICENSE_VENDOR_KEY=$(random)
 # The first administrator is created with it: header X-Setup-Token of POST /api/v1/setup/.
 SETUP_TOKEN=$(random)
@@ -36,5 +37,5 @@ install -d -o gatehouse -g gatehouse -m 0711 /var/lib/gatehouse
 
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
-  systemctl try-restart gatehouse.service gatehouse-serve.service
+  systemctl try-reload-or-restart gatehouse.service gatehouse-serve.service
 fi

@@ -20,10 +20,12 @@ export interface RunListener {
   uncaught: Uncaught
   /** true: the parent knows what the clients of all its processes read */
   isChild: boolean
+  /** called when it is ready and has no parent */
+  ready(): void
 }
 
 /** Runs until it is told to stop. @returns the exit code @throws when it cannot start */
-export async function runListener({ env, clock, log, uncaught, isChild }: RunListener): Promise<number> {
+export async function runListener({ env, clock, log, uncaught, isChild, ready }: RunListener): Promise<number> {
   const stopping = stopRequested({ isChild, fatal: uncaught.fatal })
   const parent = createAsker((message) => process.send?.(message))
   const report = createOwnReport()
@@ -43,6 +45,7 @@ export async function runListener({ env, clock, log, uncaught, isChild }: RunLis
   } else {
     log.info({ ports, host: env.bindHost }, 'listening')
     log.info('ready')
+    ready()
   }
   const signal = await stopping
   if (!isChild) log.info({ signal }, 'stopping')

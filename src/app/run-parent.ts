@@ -27,6 +27,8 @@ export interface RunParent {
   main: string
   /** false to serve repositories only */
   withApi: boolean
+  /** called when all processes are ready; the API may still wait for its database */
+  ready(): void
 }
 
 /**
@@ -34,8 +36,8 @@ export interface RunParent {
  * SIGHUP replaces every child.
  * @returns the exit code; that of the API if it was the reason
  */
-export async function runParent({ env, log, uncaught, source, main, withApi }: RunParent): Promise<number> {
-  const stopping = stopRequested({ isChild: false, fatal: uncaught.fatal })
+export async function runParent({ env, log, uncaught, source, main, withApi, ready }: RunParent): Promise<number> {
+  const stopping = stopRequested({ isChild: false, isParent: true, fatal: uncaught.fatal })
   const ports = await choosePorts(env, log)
   const pairTurns = createPairTurns(systemClock)
   cluster.setupPrimary({ exec: main, args: ['listener'] })
@@ -90,6 +92,7 @@ export async function runParent({ env, log, uncaught, source, main, withApi }: R
   if (failed !== null) return failed
   if (!withApi) log.info({ ports, host: env.bindHost }, 'listening')
   if (!withApi) log.info('ready')
+  ready()
   const end = await Promise.race([stopping, givenUp])
   log.info(typeof end === 'string' ? { signal: end } : { code: end }, 'stopping')
   let code = 0

@@ -17,6 +17,8 @@ export interface RunService extends Process {
   uncaught: Uncaught
   /** where other processes serve the repositories; this one is then a child of the parent that keeps them running */
   servedAt: RepositoryPorts | null
+  /** called when it is ready and has no parent */
+  ready(): void
 }
 
 /**
@@ -54,7 +56,8 @@ async function run({ servedAt, ...given }: RunService): Promise<number> {
     log.info({ ports, host: env.bindHost }, 'listening')
     await app.start()
     log.info({ fingerprint: app.fingerprint }, 'ready')
-    process.send?.({ ready: true })
+    if (isChild) process.send?.({ ready: true })
+    else given.ready()
   })()
   // A signal during the start stops it too; a failed start rejects.
   const signal = await Promise.race([stopping, running.then(() => stopping)])
