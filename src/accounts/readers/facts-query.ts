@@ -23,7 +23,9 @@ export async function accessRevision(db: Db): Promise<number> {
 export async function accessFacts(db: Db, settings: Pick<Settings, 'ldap' | 'oidc'>, now: Date): Promise<AccessFacts> {
   const revision = await accessRevision(db)
   const places = await privatePlaces(db)
-  const rules = places.length === 0 ? [] : await rulesOf(db)
+  const byKey = new Map(places.map((place) => [place.key, place]))
+  // Rules outlast the time in which their place is private.
+  const rules = places.length === 0 ? [] : (await rulesOf(db)).filter(({ place }) => byKey.has(place))
   const made = createRights(places.map(({ key }) => key))
   const credentials: Facts['credentials'] = []
   const certificates: Facts['certificates'] = []
@@ -40,11 +42,7 @@ export async function accessFacts(db: Db, settings: Pick<Settings, 'ldap' | 'oid
   for (const token of tokens) {
     const end = endOfStanding(token, settings)
     const ends = Math.min(...[end, token.expires_at?.getTime() ?? null].filter((at) => at !== null), Infinity)
-    const isInScope = (place: string) =>
-      mayRead(
-        token.scopes,
-        places.find(({ key }) => key === place)!,
-      )
+    const isInScope = (key: string) => mayRead(token.scopes, byKey.get(key) as Place)
     const rights = rules.filter(
       (rule) =>
         ((rule.kind === 'person' && rule.user_id === token.owner_id) ||

@@ -238,6 +238,14 @@ describe('rights', () => {
     expect(await outcome(allow(place, kind, name))).toBe(code)
   })
 
+  test('to a place that became public do not disturb those to others', async () => {
+    await allow('jammy', 'person', 'ben')
+    await allow('noble', 'person', 'ben')
+    const { token } = await tokenOf('ben', { actions: ['read'] })
+    await at.readers.setPrivate('jammy', false, ROOT, ORIGIN)
+    expect(await reads(token)).toEqual(['noble'])
+  })
+
   test('and what becomes private or public are audited', async () => {
     const right = await allow('jammy', 'tag', 'web')
     await at.readers.remove(right.id, ROOT, ORIGIN)
