@@ -109,7 +109,7 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
           .returning('key')
           .executeTakeFirst()
         if (!made) throw new Problem('already_exists', `there is a repository ${key} already`)
-        if (kind === 'hosted') await addPlace(tx, wanted)
+        if (kind === 'hosted') await addPlace(tx, wanted, !isPublic)
         await setMembers(tx, { key, format, kind }, members)
         await audit.record(event('REPOSITORY_CREATED', key, by, { kind, public: isPublic, members }), tx)
         return get(key, tx)
@@ -123,6 +123,8 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
           .set({ description: description ?? before.description, is_public: isPublic ?? before.is_public })
           .where('key', '=', key)
           .execute()
+        if (isPublic !== undefined)
+          await tx.updateTable('distributions').set({ private: !isPublic }).where('codename', '=', key).execute()
         if (members) {
           await tx.deleteFrom('repository_members').where('repository', '=', key).execute()
           await setMembers(tx, before, members)

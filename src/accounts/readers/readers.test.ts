@@ -14,6 +14,7 @@ import { createKnownAccess, type KnownAccess } from '../../serve/access/known-ac
 import type { Database } from '../../store/db.ts'
 import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, ROOT, type Accounts } from '../fixture.ts'
 import type { ReaderKind } from '../../store/tables.ts'
+import { createPlaceRights } from './place-rights.ts'
 
 const PLACES = ['jammy', 'noble', 'npm/team'] as const
 
@@ -258,6 +259,38 @@ describe('rights', () => {
     ])
     await known.look()
     expect([known.isPrivate('jammy'), known.isPrivate('npm/team')]).toEqual([false, true])
+  })
+})
+
+describe('asked for one request, as the API does for repositories', () => {
+  const rights = () => createPlaceRights(database.db)
+
+  test('machines have those of their name and tags, until they are revoked', async () => {
+    const named = await machine('web-01')
+    const tagged = await machine('web-02', ['web'])
+    expect(await rights().isRestricted('npm/team')).toBe(false)
+    await allow('npm/team', 'machine', 'web-01')
+    await allow('npm/team', 'tag', 'web')
+    expect(await rights().isRestricted('npm/team')).toBe(true)
+    const may = (token: string, ...places: string[]) => rights().ofMachine(`Bearer ${token}`, places)
+    expect(await may(named.token, 'npm/team')).toBe(true)
+    expect(await may(tagged.token, 'jammy', 'npm/team')).toBe(true)
+    expect(await may(tagged.token, 'jammy')).toBe(false)
+    expect(await rights().ofMachine(undefined, ['npm/team'])).toBe(false)
+    await at.machines.revoke(named.id, ROOT, ORIGIN)
+    expect(await may(named.token, 'npm/team')).toBe(false)
+  })
+
+  test('people have their own and those of their groups', async () => {
+    groups = ['cn=team,dc=example']
+    const { ownerId } = await at.signIn('eve')
+    expect(await rights().ofPerson(ownerId, 'npm/team')).toBe(false)
+    await allow('npm/team', 'group', 'team')
+    expect(await rights().ofPerson(ownerId, 'npm/team')).toBe(true)
+    const ben = await at.signIn('ben')
+    expect(await rights().ofPerson(ben.ownerId, 'npm/team')).toBe(false)
+    await allow('npm/team', 'person', 'ben')
+    expect(await rights().ofPerson(ben.ownerId, 'npm/team')).toBe(true)
   })
 })
 

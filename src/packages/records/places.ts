@@ -15,11 +15,11 @@ export async function hostedPlaces(db: Db): Promise<Distribution[]> {
 }
 
 /** Makes the row that the records of a repository refer to. It stays uninitialized, so no index of it is published. */
-export async function addPlace(tx: Db, key: RepositoryKey): Promise<void> {
+export async function addPlace(tx: Db, key: RepositoryKey, isPrivate: boolean): Promise<void> {
   const { codename, format } = placeOfRepository(key)
   await tx
     .insertInto('distributions')
-    .values({ codename, format, definition: JSON.stringify(placeOfRepository(key)) })
+    .values({ codename, format, definition: JSON.stringify(placeOfRepository(key)), private: isPrivate })
     .onConflict((c) => c.doNothing())
     .execute()
 }
@@ -31,7 +31,7 @@ export async function addPlace(tx: Db, key: RepositoryKey): Promise<void> {
 export async function restoreRepository(db: Db, place: string, now: Date): Promise<void> {
   const key = readRepositoryKey(place)
   if (!key) return
-  await addPlace(db, key)
+  await addPlace(db, key, true)
   await db
     .insertInto('repositories')
     .values({ key: place, ...key, kind: 'hosted', description: '', created_at: now, created_by: 'restore' })

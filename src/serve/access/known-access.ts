@@ -2,6 +2,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isRepository } from '../../domain/repositories.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ifMissing } from '../../kernel/files.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -28,7 +29,7 @@ export interface Reader {
 }
 
 export interface KnownAccess {
-  /** whether any place is private; while it is false everything is served as if there were no sign-in */
+  /** whether any distribution is private; while it is false everything is served as if there were no sign-in */
   isOn(): boolean
   isPrivate(place: string): boolean
   /** raised when the set of private places changes */
@@ -75,6 +76,7 @@ export function createKnownAccess({ directory, keyPath, clock, log, hours, ...mo
   let unreadable: string | null = 'they were not read yet'
   let reported: string | null = null
   let isPrivate: ReadonlySet<string> = new Set()
+  let isOn = false
   let epoch = 0
   let timer: NodeJS.Timeout | undefined
   async function load(): Promise<string | null> {
@@ -104,6 +106,8 @@ export function createKnownAccess({ directory, keyPath, clock, log, hours, ...mo
       const next = new Set([...marked, ...(held?.places ?? []), ...(unreadable === null ? [] : isPrivate)])
       if (next.size !== isPrivate.size || [...next].some((place) => !isPrivate.has(place))) {
         isPrivate = next
+        // Listeners serve distributions only.
+        isOn = [...next].some((place) => !isRepository(place))
         epoch++
       }
     } catch (error) {
@@ -132,7 +136,7 @@ export function createKnownAccess({ directory, keyPath, clock, log, hours, ...mo
     reader && (reader.ends === 0 || reader.ends > clock.now().getTime()) ? reader : null
 
   return {
-    isOn: () => isPrivate.size > 0,
+    isOn: () => isOn,
     isPrivate: (place) => isPrivate.has(place),
     epoch: () => epoch,
     fault,
