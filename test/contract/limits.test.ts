@@ -12,6 +12,7 @@ const FIGURES: Record<Exclude<LimitName, 'none' | 'reads'>, { perMinute: number;
   credentials: { perMinute: 10, per: 'address' },
   webhook: { perMinute: 60, per: 'address' },
   upload: { perMinute: 20, per: 'principal' },
+  publish: { perMinute: 300, per: 'principal' },
   import: { perMinute: 10, per: 'principal' },
   distributions: { perMinute: 5, per: 'principal' },
   stream: { perMinute: 30, per: 'principal' },
