@@ -39,6 +39,7 @@ describe('a tarball', () => {
         dependencies: { other: '^1.0.0' },
         scripts: { postinstall: 'true' },
         homepage: 'https://x.test',
+        files: ['cli.js'],
       },
     }
     await writeFile(join(directory, 'package.json'), JSON.stringify(manifest))
