@@ -99,6 +99,7 @@ describe.each(CLIENTS)('%s', (client) => {
         version: '1.0.0',
       })
       await project.write('index.js', `module.exports = '${client}'\n`)
+      if (client === 'yarn4') await project.run(client, ['install'])
       const first = await project.run(client, PUBLISH[client])
       expect(first.code, first.text).toBe(0)
       await project.write('package.json', { name, version: '2.0.0-rc.1', main: 'index.js' })
@@ -120,11 +121,12 @@ describe.each(CLIENTS)('%s', (client) => {
   })
 })
 
+const RESTRICTED =
+  /403 Could not download partly@1\.1\.0 due to policy violations:\n.*partly@1\.1\.0: it waits for a review of its known vuln/
 /** What each says about a version that is held. */
 const SAID: Record<Client, RegExp> = {
   npm10: RESTRICTED,
-  npm11:
-    /Could not download partly@1\.1\.0 due to policy violations:\n.*partly@1\.1\.0: it waits for a review of its known vulnerabilities/,
+  npm11: RESTRICTED,
   pnpm: /No matching version found for partly@1\.1\.0/,
   yarn1: /Couldn't find any versions for "partly" that matches "1\.1\.0"/,
   yarn4: /partly@npm:1\.1\.0: No candidates found/,
@@ -143,7 +145,6 @@ test('a held version from a lockfile says why, and is installed once it is appro
   })
   const refused = await project.run('npm11', ['ci'])
   expect(refused.code, refused.text).not.toBe(0)
-  expect(refused.text).toContain('403 Forbidden')
   expect(refused.text).toContain('waiting@1.0.0 is held: it waits for a review of its known vulnerabilities')
   const approved = await at.gate.call('POST', '/security/packages/waiting/1.0.0/decide', {
     body: { decision: 'approve', justification: 'not reachable here', distribution: 'npm/team' },
@@ -202,7 +203,7 @@ describe.each(['npm10', 'npm11'] as const)('%s', (client) => {
     expect(code).not.toBe(0)
     expect(text).toContain('a hole in holey')
     expect(text).toContain('fix available')
-    expect((await run(client, ['audit', 'fix'])).text).toContain('found 0 vulnerabilities')
+    expect((await run(client, ['audit', 'fix', '--force'])).text).toContain('found 0 vulnerabilities')
   })
 
   test('logs in with a password and out', async () => {
@@ -219,7 +220,8 @@ describe.each(['npm10', 'npm11'] as const)('%s', (client) => {
 
 test.each([
   ['pnpm', ['audit'], /holey/],
-  ['yarn1', ['audit'], /holey/],
+  ['yarn4', ['npm', 'audit'], /holey/],
+  ['bun', ['audit'], /holey/],
 ] as const)('%s %j finds what our advisories know', async (client, args, found) => {
   const project = await machine.project(address('team'), at.uploader, { dependencies: { holey: '1.0.0' } })
   const installed = await project.run(client, ['install'])

@@ -108,6 +108,17 @@ describe('who may read and write', () => {
     expect((await get('open/free', { as: null })).status).toBe(200)
     expect((await get('all/free', { as: null })).body.versions['1.0.0']?.dist.tarball).toContain('/npm/all/free/-/')
   })
+  test('a public group gives nobody a private name, and does not tell whether there is one', async () => {
+    await publish('team', 'inside')
+    await publish('open', 'inside', '9.9.9')
+    for (const path of ['inside', 'inside/-/inside-1.0.0.tgz', 'inside/-/inside-9.9.9.tgz', 'nothing']) {
+      const { status, body } = await get<object>(`all/${path}`, { as: null })
+      expect([path, status, body]).toEqual([path, 401, { error: 'a credential is needed', code: 'unauthorized' }])
+    }
+    expect((await get('all/inside')).body['dist-tags']).toEqual({ latest: '1.0.0' })
+    const search = (as?: null) => get<{ total: number }>('all/-/v1/search?text=inside', as === null ? { as } : {})
+    expect([(await search(null)).body.total, (await search()).body.total]).toEqual([0, 1])
+  })
   test.each<[object, string, string, number]>([
     [{ distributions: ['npm/team'] }, 'team', 'scoped-1', 201],
     [{ distributions: ['npm/team'] }, 'open', 'scoped-1', 403],

@@ -160,7 +160,7 @@ function sourceOf(
       return {
         declaredSha256: null,
         scopes: scopes ?? null,
-        async check(file) {
+        async compare(file) {
           requireAsSaid(place.of.name, said, file)
           const { version, arch } = file.facts
           await names.requireUnspent(place.of, { version, arch, sha256: file.digests.sha256 })

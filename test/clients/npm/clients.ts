@@ -1,6 +1,6 @@
 // The clients of npm repositories, each in a directory of its own with a home of its own.
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 
@@ -65,13 +65,16 @@ export async function prepareMachine(): Promise<Machine> {
       return {
         directory,
         write,
-        run: (client, args, { input = '', env = {} } = {}) => {
+        async run(client, args, { input = '', env = {} } = {}) {
+          // docs/npm.md says why.
+          if (client === 'yarn1') await appendFile(join(directory, '.npmrc'), 'always-auth=true\n')
           const program = join(installed, PROGRAMS[client])
           const command = client === 'bun' ? [program] : [process.execPath, program]
           return run([...command, ...args], directory, input, {
             PATH: [dirname(process.execPath), plain.PATH].join(delimiter),
             ...{ HOME: home, XDG_CACHE_HOME: join(home, 'cache'), CI: 'true', NO_UPDATE_NOTIFIER: '1' },
-            ...{ YARN_ENABLE_TELEMETRY: '0', COREPACK_ENABLE_STRICT: '0' },
+            // pnpm takes the oldest of versions that are all younger than a day.
+            ...{ YARN_ENABLE_TELEMETRY: '0', pnpm_config_minimum_release_age: '0' },
             ...env,
           })
         },
@@ -93,7 +96,15 @@ function yarnSettings(registry: string, hostname: string, token: string | null):
     `npmRegistryServer: "${registry}"`,
     `npmPublishRegistry: "${registry}"`,
     ...(token === null ? [] : [`npmAuthToken: "${token}"`, 'npmAlwaysAuth: true']),
-    ...['unsafeHttpWhitelist:', `  - "${hostname}"`, 'nodeLinker: node-modules', 'enableGlobalCache: false', ''],
+    ...[
+      'unsafeHttpWhitelist:',
+      `  - "${hostname}"`,
+      'nodeLinker: node-modules',
+      'enableGlobalCache: false',
+      'enableImmutableInstalls: false',
+      'npmMinimalAgeGate: 0',
+      '',
+    ],
   ].join('\n')
 }
 
