@@ -25,11 +25,12 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   database_unavailable: 'needs a database that is away; test/crash/database-gone.test.ts',
   database_busy: 'needs a lock that is held for 15 s; src/store/db.test.ts',
   reader_unavailable: 'needs the kernel, or ten minutes of readers in use; src/formats/readers/readers.test.ts',
-  not_empty: 'needs a repository; test/contract/registries.test.ts',
-  policy_hold: 'is answered by protocols, in their own form; test/contract/pypi.test.ts',
-  not_acceptable: 'is answered by protocols, in their own form; test/contract/pypi.test.ts',
-  not_hosted: 'is answered by protocols, in their own form; test/contract/pypi.test.ts',
-  version_spent: 'is answered by protocols, in their own form; test/contract/pypi.test.ts',
+  not_empty: 'needs a repository with packages or a group; test/contract/registries.test.ts',
+  policy_hold: 'npm answers in its own form; test/contract/npm-held.test.ts',
+  version_exists: 'npm answers in its own form; test/contract/npm.test.ts',
+  version_spent: 'npm answers in its own form; test/contract/npm.test.ts',
+  not_hosted: 'npm answers in its own form; test/contract/npm.test.ts',
+  not_acceptable: 'protocols answer in their own form; test/contract/pypi.test.ts',
   storage_full: 'needs a full disk; src/api/http/problems.test.ts shows what ENOSPC becomes',
 }
 /** Codes that belong to no single route. */

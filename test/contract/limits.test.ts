@@ -51,7 +51,7 @@ async function expectLimited(route: Route, from: From, limit: number, seconds: n
   const reply = await knock(route, from)
   expect(reply).toMatchObject({
     status: 429,
-    body: { code: 'rate_limited', limit, retry_after: seconds },
+    ...(route.protocol ? {} : { body: { code: 'rate_limited', limit, retry_after: seconds } }),
     headers: { 'retry-after': String(seconds) },
   })
 }

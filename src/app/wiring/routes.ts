@@ -25,6 +25,7 @@ import { importSyncRoutes } from '../../api/import/sync.ts'
 import { importRoutes } from '../../api/import/sources.ts'
 import { installabilityRoutes } from '../../api/distributions/installability.ts'
 import { logRoutes } from '../../api/logs/logs.ts'
+import { npmRoutes } from '../../api/npm/npm.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
 import { pypiRoutes } from '../../api/pypi/pypi.ts'
@@ -241,6 +242,7 @@ export function routesOf(
       releaseNotes: createReleaseNotes({ db, audit }),
       maxUploadBytes: () => settings().validation.max_upload_size_mb * 1024 * 1024,
     }),
+    ...npmRoutes({ ...libraries, ...accounts, authenticate, matcher: engines.advisoryMatcher }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({
       ...insight,

@@ -19,7 +19,7 @@ export function wellFormed(route: Route): { path: string; options: CallOptions }
 }
 
 export function accessContract(gate: Gate, credentials: [string, string | null][]): void {
-  // Protocols have other bodies of errors and other challenges.
+  // Protocols of others have errors of their own, and suites of their own.
   const routes = gate.app.routes.filter(({ protocol }) => !protocol)
   const closed = routes.filter((route) => route.access !== 'public').map((route) => [keyOf(route), route] as const)
   const open = routes

@@ -22,7 +22,7 @@ interface Refusal {
 }
 
 export function inputContract(gate: Gate): void {
-  // Protocols have other bodies of errors.
+  // Protocols of others have errors of their own, and suites of their own.
   const routes = gate.app.routes.filter(({ protocol }) => !protocol)
   const withBody = routes.filter((route) => route.body).map((route) => [keyOf(route), route] as const)
   /** A caller whom the route admits, so that the input is checked. */
