@@ -30,6 +30,7 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   version_exists: 'npm answers in its own form; test/contract/npm.test.ts',
   version_spent: 'npm answers in its own form; test/contract/npm.test.ts',
   not_hosted: 'npm answers in its own form; test/contract/npm.test.ts',
+  not_acceptable: 'protocols answer in their own form; test/contract/pypi.test.ts',
   storage_full: 'needs a full disk; src/api/http/problems.test.ts shows what ENOSPC becomes',
 }
 /** Codes that belong to no single route. */

@@ -62,7 +62,7 @@ export async function publishFile(deps: PublishDeps, call: Upload): Promise<{ st
       return {
         declaredSha256: said.sha256 ?? null,
         scopes: again.scopes ?? null,
-        check: async ({ facts, digests }) => {
+        compare: async ({ facts, digests }) => {
           requireSame(stated, facts as PackageFacts<PypiRecord>, digests.md5)
           await deps.names.requireUnspent({ repository, name: facts.name }, { ...facts, sha256: digests.sha256 })
           await requireOneSpelling(deps.reader, repository, facts)

@@ -4,7 +4,6 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Caller } from '../../domain/caller.ts'
 import { Problem } from '../../domain/problem.ts'
-import { readRepositoryKey } from '../../domain/repositories.ts'
 import { projectList, provenanceForm } from '../../formats/pypi/documents.ts'
 import { canonicalName } from '../../formats/pypi/names.ts'
 import type { PypiRecord } from '../../formats/pypi/record.ts'
@@ -14,7 +13,7 @@ import { storedFacts } from '../../store/files/blob-query.ts'
 import type { ReachableFile } from '../../store/files/listing-files.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
-import { readable, writable } from '../registries/access.ts'
+import { readable, requireOwner, writable } from '../registries/access.ts'
 import { sendDocument, sendFile } from '../registries/answers.ts'
 import { FORMS, formFor, type Form } from './accept.ts'
 import { publishFile, type PublishDeps } from './publish.ts'
@@ -51,16 +50,16 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
       if (!hasSlash(call)) return redirect(call, `${name}/`)
       if (name !== call.params.project) return redirect(call, `../${name}/`)
       const form = formOf(call)
-      const document = owner === null ? null : await deps.reader.document(owner, name, form.form, '')
+      const document = await deps.reader.document(owner, name, form.form, '')
       if (!document) throw new Problem('not_found', `there is no project ${name}`)
       return sendDocument(call, { ...document, media: form.media })
     }),
     handle(getPypiRepoFilesProjectFile, async (call) => {
       const { name, owner } = await ownerOf(deps, call)
       const [, filename = '', part] = /^(.*?)(\.metadata|\.provenance)?$/s.exec(call.params.file) ?? []
-      const listing = owner === null ? null : await deps.reader.listing(owner, name)
+      const listing = await deps.reader.listing(owner, name)
       const file = listing && Object.hasOwn(listing.files, filename) ? listing.files[filename]! : null
-      if (owner === null || file === null) throw new Problem('not_found', `there is no file ${filename} of ${name}`)
+      if (file === null) throw new Problem('not_found', `there is no file ${filename} of ${name}`)
       if (file.held !== null) throw new Problem('policy_hold', `${filename} is held: ${file.held}`)
       if (part === '.metadata') return sendMetadata(deps, call, filename, file)
       if (part === undefined)
@@ -106,15 +105,12 @@ function redirect({ reply }: Pick<Asked<unknown>, 'reply'>, location: string) {
   return reply.code(301).header('location', location).send()
 }
 
-/** The repository whose project it is: of a group, the member that has the name, if the caller may read that one too. */
+/** The repository whose project it is: of a group, the member that has the name. @throws Problem('unauthorized' or 'not_found') */
 async function ownerOf({ repositories }: PypiDeps, { params, caller }: Asked<{ repo: string; project: string }>) {
   const repository = await readable(repositories, keyOf(params), caller)
   const name = canonicalName(params.project)
   if (name === null) throw new Problem('not_found', 'no project can have this name')
-  const owner = await repositories.ownerOf(repository, name)
-  const key = owner === null ? null : readRepositoryKey(owner)
-  if (key && owner !== repository.key) await readable(repositories, key, caller)
-  return { name, owner }
+  return { name, owner: await requireOwner(repositories, repository, name, caller) }
 }
 
 /** The members of a group that the caller may read. */

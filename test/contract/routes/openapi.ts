@@ -89,7 +89,9 @@ export function openapiContract(gate: Gate): void {
       expect(names('path')).toEqual([...route.path.matchAll(/\{(\w+)\+?\}/g)].map((match) => match[1]))
       expect(names('query')).toEqual(Object.keys(propertiesOf(route.query)))
       expect(Object.keys(operation.requestBody?.content ?? {})).toEqual(bodyTypes(route))
-      expect(operation.security).toEqual(route.access === 'public' ? [] : undefined)
+      const scheme = route.protocol?.challenge.scheme.toLowerCase()
+      const asked = scheme === 'basic' ? [{ basic: [] }] : undefined
+      expect(operation.security).toEqual(route.access === 'public' ? [] : asked)
       for (const code of givenBy(route)) {
         const { description } = resolved<Response>(
           operation.responses[STATUS_OF[code]] ?? operation.responses['default']!,
