@@ -1,6 +1,5 @@
 // Who may read which private place now: the facts for listeners, made of the rows.
 import { sql } from 'kysely'
-import { HOUR_MS } from '../../domain/durations.ts'
 import type { Scopes } from '../../domain/scopes.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Facts } from '../../serve/access/facts.ts'
