@@ -55,7 +55,10 @@ export function createRepositoryAnswers(deps: RepositoryAnswersDeps): (exchange:
     if (url === ACCESS_PATH) return answerAccess(exchange, reader)
     const wanted = wantedBy(url)
     return after(admission(exchange, reader, wanted), (admitted) => {
-      if (isRefusal(admitted)) return refuse(exchange, admitted.status, admitted.headers)
+      if (isRefusal(admitted)) {
+        refuse(exchange, admitted.status, admitted.headers)
+        return
+      }
       // A set-up is read synchronously, so it must not be read from a stalled file system.
       return wanted.codename === null
         ? answerPublished(exchange, wanted.file, admitted)
@@ -74,7 +77,10 @@ export function createRepositoryAnswers(deps: RepositoryAnswersDeps): (exchange:
   const answerAccess = (exchange: Exchange, reader: Reader | null): Promise<void> | void => {
     const asked = exchange.request.headers['x-original-uri']
     const wanted = wantedBy(typeof asked === 'string' ? asked : '')
-    if (typeof wanted.file === 'string') return refuse(exchange, REFUSALS[wanted.file])
+    if (typeof wanted.file === 'string') {
+      refuse(exchange, REFUSALS[wanted.file])
+      return
+    }
     return after(admission(exchange, reader, wanted), (admitted) =>
       isRefusal(admitted)
         ? refuse(exchange, admitted.status, admitted.headers)

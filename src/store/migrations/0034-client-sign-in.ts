@@ -1,13 +1,13 @@
-// Sign-in of package clients: private distributions, machines, who may read what, and a number that grows with each change of it.
+// Sign-in of package clients: private distributions, machines, who may read what, and a number that each change of it changes.
 import { statements } from './run.ts'
 
 /**
- * The triggers are deferred: they take the one row at the end of a transaction only, so that transactions neither wait for each
- * other nor block each other in a circle.
+ * The number is that of the last transaction, so that one with thousands of changes writes it once. The triggers are deferred: they
+ * take the one row at the end of a transaction only, so that transactions do not block each other in a circle.
  */
 const raises = (table: string, event: string, when = '') =>
   `create constraint trigger ${table}_${event.split(' ')[0]}_access after ${event} on ${table} deferrable initially deferred
-    for each row ${when === '' ? '' : `when (${when})`} execute function raise_access_revision()`
+    for each row ${when === '' ? '' : `when (${when})`} execute function note_access_change()`
 
 const changed = (...columns: string[]) => columns.map((one) => `old.${one} is distinct from new.${one}`).join(' or ')
 
@@ -35,8 +35,12 @@ export const clientSignIn = statements([
   `create unique index readers_once on readers (place, kind, coalesce(user_id::text, machine_id::text, name))`,
   `create table access_revision (id boolean primary key default true check (id), revision bigint not null)`,
   `insert into access_revision (revision) values (1)`,
-  `create function raise_access_revision() returns trigger language plpgsql as $$
-    begin update access_revision set revision = revision + 1; return null; end $$`,
+  `create function note_access_change() returns trigger language plpgsql as $$
+    begin
+      update access_revision set revision = pg_current_xact_id()::text::bigint
+        where revision <> pg_current_xact_id()::text::bigint;
+      return null;
+    end $$`,
   raises('distributions', 'update', changed('private')),
   raises('machines', 'insert'),
   raises('machines', 'update', changed('name', 'tags', 'rights', 'token_hash', 'certificate', 'revoked_at')),
@@ -45,7 +49,7 @@ export const clientSignIn = statements([
   // A person may be in thousands of groups.
   ...['insert', 'delete'].map(
     (event) => `create trigger user_groups_${event}_access after ${event} on user_groups
-      for each statement execute function raise_access_revision()`,
+      for each statement execute function note_access_change()`,
   ),
   raises('users', 'update', changed('active', 'directory_gone_at')),
   raises('users', 'delete'),

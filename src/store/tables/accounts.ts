@@ -175,7 +175,7 @@ export interface ReadersTable {
   created_by: string
 }
 
-/** One row. Triggers raise the number with each change of what package clients may read. */
+/** One row. Triggers set it to the number of the transaction with each change of what package clients may read. */
 export interface AccessRevisionTable {
   id: Generated<boolean>
   revision: number
