@@ -9,6 +9,8 @@ export interface Machine {
   run(script: string, env?: Record<string, string>): string
   /** Writes a file as root, and creates missing directories. */
   write(path: string, text: string): void
+  /** Where the file is seen from outside. */
+  at(path: string): string
   /** Starts a shell script as its root; the script's processes end when it is killed. */
   start(script: string): ChildProcess
   /** Undoes everything. */
@@ -52,6 +54,7 @@ export function createMachine(below = '/'): Machine {
       mkdirSync(dirname(join(root, path)), { recursive: true })
       writeFileSync(join(root, path), text)
     },
+    at: (path) => join(root, path),
     start(script) {
       const [program, ...args] = inside(script)
       return spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment })

@@ -82,8 +82,18 @@ function open(
     const send = url.startsWith('https:') ? httpsRequest : httpRequest
     // The path is sent unchanged.
     const [, origin = '', path = '/'] = /^(https?:\/\/[^/]+)(\/.*)?$/.exec(url) ?? []
-    const tls = { ca: nginx.certificate.pem, ...certificate }
-    const options = { method, headers, path, agent: false, localAddress: from, family: 4, ...tls }
+    const options = {
+      method,
+      headers,
+      path,
+      agent: false,
+      localAddress: from,
+      family: from.includes(':') ? 6 : 4,
+      ca: nginx.certificate.pem,
+      ...certificate,
+      // That of the certificate, also for an address.
+      servername: 'localhost',
+    }
     send(origin, options, resolve).once('error', reject).end(body)
   })
 }
@@ -310,6 +320,28 @@ describe('TLS', () => {
   test('the console answers under its name, for https only', async () => {
     const { status, message } = await ask(nginx.urls.console)
     expect([status, message.headers['strict-transport-security']]).toEqual([200, 'max-age=31536000'])
+  })
+
+  test.each([
+    ['console.example.org', 308, 'https://console.example.org/review?page=2'],
+    ['api.example.org', 403, undefined],
+    ['apt.example.org', 404, undefined],
+    ['machines-that-know-another-name', 404, undefined],
+  ])('without TLS, %s answers %i', async (host, status, location) => {
+    const answer = await ask(`${nginx.urls.apt}/review?page=2`, { headers: { host } })
+    expect([answer.status, answer.message.headers.location]).toEqual([status, location])
+  })
+
+  test('every server answers over IPv6 as well', async () => {
+    const { port: apt } = new URL(nginx.urls.apt)
+    const { status } = await ask(`http://[::1]:${apt}/repos/dists/bookworm/InRelease`, { from: '::1' })
+    expect(status).toBe(200)
+    for (const { port } of [nginx.urls.console, nginx.urls.api, nginx.urls.aptTls, nginx.urls.rpmTls].map(
+      (url) => new URL(url),
+    )) {
+      const answer = await ask(`https://[::1]:${port}/`, { from: '::1' })
+      expect(answer.status).toBeLessThan(500)
+    }
   })
 })
 

@@ -38,12 +38,24 @@ export async function startNginx(
   await writeFile(at('tls/gatehouse.key'), key)
   await writeFile(at('tls/gatehouse.crt'), cert)
 
-  const [front, api, aptTls, rpmTls, apt, rpm] = await freePorts(6)
+  const [front, api, aptTls, rpmTls, apt, rpm] = (await freePorts(6)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
   const tlsPorts = [front, api, aptTls, rpmTls]
   await rewrite(at('conf.d/gatehouse.conf'), [
-    ...tlsPorts.map((port): Replacement => ['listen 443 ssl http2;', `listen 127.0.0.1:${port} ssl http2;`]),
-    ['listen 80;', `listen 127.0.0.1:${apt};`],
-    ['listen 8080;', `listen 127.0.0.1:${rpm};`],
+    ...tlsPorts.flatMap((port) => loopback('443', ' ssl http2', port)),
+    ...loopback('80', '', apt),
+    ...loopback('8080', '', rpm),
+    // The names of console and API on port 80.
+    ...loopback('80', '', apt),
+    ...loopback('80', '', apt),
+  ])
+  await rewrite(at('conf.d/gatehouse-upstreams.conf'), [
     ['server 127.0.0.1:8000;', `server ${hostOf(service.api)};`],
     ['server 127.0.0.1:3003;', `server ${hostOf(service.console)};`],
     ['server 127.0.0.1:8010;', `server ${hostOf(service.apt)};`],
@@ -87,7 +99,7 @@ export async function startNginx(
     throw new Error(`nginx ended with ${code}:\n${complaints}`)
   })
   ended.catch(() => {})
-  for (const port of [...tlsPorts, apt, rpm]) while (!(await Promise.race([accepts(port!), ended])));
+  for (const port of [...tlsPorts, apt, rpm]) while (!(await Promise.race([accepts(port), ended])));
 
   return {
     urls: {
@@ -109,6 +121,12 @@ export async function startNginx(
 }
 
 type Replacement = [from: string, to: string]
+
+/** A server's port on this machine only, for IPv4 and for IPv6. */
+const loopback = (port: string, more: string, to: number): Replacement[] => [
+  [`listen ${port}${more};`, `listen 127.0.0.1:${to}${more};`],
+  [`listen [::]:${port}${more};`, `listen [::1]:${to}${more};`],
+]
 
 /** Replaces the first occurrence of each text. @throws when a file of deploy/nginx no longer contains it */
 async function rewrite(path: string, replacements: readonly Replacement[]): Promise<void> {
