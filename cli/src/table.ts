@@ -16,6 +16,7 @@ import { packageCommands } from './commands/packages.ts'
 import { quarantineCommands } from './commands/quarantine.ts'
 import { reservationCommands } from './commands/reservations.ts'
 import { reviewCommands } from './commands/review.ts'
+import { reviewBulkCommands } from './commands/review-bulk.ts'
 import { securityCommands } from './commands/security.ts'
 import { sessionCommands } from './commands/session.ts'
 import { settingCommands } from './commands/settings.ts'
@@ -34,6 +35,7 @@ export const TABLE: readonly Command[] = [
   ...downloadCommands,
   ...quarantineCommands,
   ...reviewCommands,
+  ...reviewBulkCommands,
   ...decisionCommands,
   ...distributionCommands,
   ...securityCommands,
