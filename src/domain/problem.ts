@@ -62,11 +62,13 @@ export const PROBLEM_CODES = [
   'name_reserved',
   'task_ended',
   'task_cancelled',
+  'idempotency_in_progress',
   // 412
   'changed_meanwhile',
-  // 413, 424, 429
+  // 413, 422, 424, 429
   'file_too_large',
   'body_too_large',
+  'idempotency_key_reused',
   'index_empty',
   'rate_limited',
   'header_too_large',

@@ -5,7 +5,7 @@ import type { DecisionRow } from '../store/tables.ts'
 import { decideSeveral, type DecidedItem } from './decide-several.ts'
 import type { Decided } from './decide-one.ts'
 import { decide, type Looked } from './decide.ts'
-import { assignDecision, replaceDecision, resolveDecision, revokeDecision } from './decisions.ts'
+import { assignDecision, replaceDecision, resolveDecision, revokeDecision, type Check } from './decisions.ts'
 import type { Actor, ReviewDeps } from './deps.ts'
 import type { DecisionBody } from './plan.ts'
 import { quarantine } from './quarantine.ts'
@@ -26,10 +26,10 @@ export interface Review {
   quarantine(selector: RecordSelector, reason: string | null, actor: Actor): Promise<Changed[]>
   rescan(selector: RecordSelector, actor: Actor): Promise<Rescanned[]>
   checkSla(actor: Actor, signal?: AbortSignal): Promise<SlaReport>
-  replaceDecision(id: number, body: DecisionBody, actor: Actor): Promise<DecisionRow>
-  revokeDecision(id: number, note: string | null, actor: Actor): Promise<DecisionRow>
+  replaceDecision(id: number, body: DecisionBody, actor: Actor, check?: Check): Promise<DecisionRow>
+  revokeDecision(id: number, note: string | null, actor: Actor, check?: Check): Promise<DecisionRow>
   resolveDecision(packageIds: readonly number[], note: string, actor: Actor): Promise<DecisionRow>
-  assignDecision(id: number, to: string | null, actor: Actor): Promise<DecisionRow>
+  assignDecision(id: number, to: string | null, actor: Actor, check?: Check): Promise<DecisionRow>
 }
 
 export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Review {
@@ -40,9 +40,9 @@ export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Rev
     quarantine: (selector, reason, actor) => quarantine(deps, selector, reason, actor),
     rescan: (selector, actor) => rescan(deps, selector, actor, options),
     checkSla: (actor, signal) => checkSla(deps, actor, signal),
-    replaceDecision: (id, body, actor) => replaceDecision(deps, id, body, actor),
-    revokeDecision: (id, note, actor) => revokeDecision(deps, id, note, actor),
+    replaceDecision: (id, body, actor, check) => replaceDecision(deps, id, body, actor, check),
+    revokeDecision: (id, note, actor, check) => revokeDecision(deps, id, note, actor, check),
     resolveDecision: (packageIds, note, actor) => resolveDecision(deps, packageIds, note, actor),
-    assignDecision: (id, to, actor) => assignDecision(deps, id, to, actor),
+    assignDecision: (id, to, actor, check) => assignDecision(deps, id, to, actor, check),
   }
 }

@@ -63,6 +63,7 @@ import type {
   ActivityDaysTable,
   DashboardCountsTable,
   DriftTable,
+  KeptAnswersTable,
   PoolDaysTable,
   RemovalHoldsTable,
   WebhookDeliveriesTable,
@@ -153,6 +154,7 @@ export interface Tables {
   kev: KevTable
   score_feeds: ScoreFeedsTable
   webhook_deliveries: WebhookDeliveriesTable
+  kept_answers: KeptAnswersTable
   component_reads: ComponentReadsTable
   components: ComponentsTable
   component_work: ComponentWorkTable

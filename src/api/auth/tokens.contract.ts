@@ -42,6 +42,7 @@ export const postAuthApiTokens = declare({
     scopes: { actions: ['upload'], distributions: ['jammy'] },
   },
   access: 'admin',
+  idempotencyKey: true,
   body: Type.Object(
     {
       name: Type.String({ minLength: 1, maxLength: TOKEN_NAME_MAX, pattern: LINE_PATTERN }),

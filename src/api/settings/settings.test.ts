@@ -50,7 +50,7 @@ beforeEach(async () => {
     notifier,
     directory: ldap,
     nextSync: () => null,
-    signing: { keys: {} as never, replace: async () => [] },
+    signing: { keys: {} as never, db: {} as never, tasks: {} as never },
     audit: { record: async (event: AuditEvent) => void events.push(event) },
   }
   routes = [...settingsRoutes(deps), ...policyRoutes(deps)]

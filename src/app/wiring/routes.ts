@@ -76,7 +76,7 @@ export function routesOf(
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
   const { env, db, clock, log, audit, paths, production } = foundation
-  const { keys, registry, publisher, offered } = publishing
+  const { keys, registry, offered } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current
   const { tasks, totals } = longWork
@@ -143,7 +143,6 @@ export function routesOf(
       db,
       clock,
       audit,
-      publisher,
       all: publishing.all,
       isActive: publishing.isActive,
       repoFormat: env.repoFormat,
@@ -184,7 +183,11 @@ export function routesOf(
         update: (progress, { name, origin }) =>
           longWork.reviewTasks.advisories({ force: true, createdBy: name, requestId: origin.requestId }, progress),
       },
-      feeds: { status: engines.enrichment.status, update: (progress) => refresh.lists(progress, true) },
+      feeds: {
+        status: engines.enrichment.status,
+        update: (progress, { name, origin }) =>
+          longWork.reviewTasks.feeds({ createdBy: name, requestId: origin.requestId }, progress),
+      },
     }),
     ...webhookRoutes({
       db,
@@ -211,7 +214,7 @@ export function routesOf(
       notifier: accounts.notifier,
       directory: accounts.directory,
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
-      signing: { keys, replace: publishing.signingKeyFiles.replace },
+      signing: { db, keys, tasks },
     }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({

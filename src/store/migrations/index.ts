@@ -26,6 +26,7 @@ import { offerEntries } from './0027-offer-entries.ts'
 import { evidence } from './0028-evidence.ts'
 import { deviceSignIns } from './0029-device-sign-ins.ts'
 import { undo } from './0030-undo.ts'
+import { keptAnswers } from './0033-kept-answers.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -54,4 +55,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0028-evidence': evidence,
   '0029-device-sign-ins': deviceSignIns,
   '0030-undo': undo,
+  '0033-kept-answers': keptAnswers,
 }
