@@ -11,7 +11,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
  * }} Schema
  * @typedef {{ name: string, in: string, required?: boolean, schema: Schema }} Parameter
  * @typedef {{
- *   summary: string, parameters: (Parameter | { $ref: string })[], requestBody?: { required: boolean, content: Record<string, { schema: Schema }> },
+ *   summary: string, parameters?: (Parameter | { $ref: string })[], requestBody?: { required: boolean, content: Record<string, { schema: Schema }> },
  *   responses: Record<string, { content?: Record<string, { schema: Schema }> }>
  * }} Operation
  * @typedef {{
@@ -78,7 +78,7 @@ function objectOf({ properties = {}, required = [], patternProperties, additiona
  * @param {Operation} operation
  * @param {string} place
  */
-function parametersOf({ components }, { parameters }, place) {
+function parametersOf({ components }, { parameters = [] }, place) {
   const keys = parameters
     .map((one) => ('$ref' in one ? /** @type {Parameter} */ (components.parameters?.[nameOf(one.$ref)]) : one))
     .filter((one) => one.in === place)

@@ -20,7 +20,7 @@ export const EXIT_TEXTS: [Exit, string][] = [
   [0, 'done, or the same bytes are there already'],
   [1, 'failed, after retries where they make sense'],
   [2, 'wrong use; no file matched; what was named fits several'],
-  [3, 'refused: quarantined, rejected, or other bytes have that name and version'],
+  [3, 'refused: quarantined, rejected, or other bytes have that name and version; findings that --fail-on names'],
   [4, 'not signed in, or no right to do this'],
   [5, 'held for review (with --allow-held: 0; with --wait: what people decide)'],
   [6, 'what was named does not exist'],

@@ -19,6 +19,7 @@ import { repositoryCommands } from './commands/repositories.ts'
 import { readerCommands } from './commands/readers.ts'
 import { reservationCommands } from './commands/reservations.ts'
 import { reviewCommands } from './commands/review.ts'
+import { reviewBulkCommands } from './commands/review-bulk.ts'
 import { securityCommands } from './commands/security.ts'
 import { sessionCommands } from './commands/session.ts'
 import { settingCommands } from './commands/settings.ts'
@@ -37,6 +38,7 @@ export const TABLE: readonly Command[] = [
   ...downloadCommands,
   ...quarantineCommands,
   ...reviewCommands,
+  ...reviewBulkCommands,
   ...decisionCommands,
   ...distributionCommands,
   ...repositoryCommands,

@@ -21,6 +21,7 @@ test.each([
   ['a scan that ends the same each time', 'scan_incomplete', 503, 30_000, 0, REPEATABLE, null],
   ['a certificate', 'certificate_error', null, null, 0, REPEATABLE, null],
   ['a refusal', 'duplicate_conflict', 409, null, 0, REPEATABLE, null],
+  ['a request that is still carried out', 'idempotency_in_progress', 409, null, 0, REPEATABLE, 750],
   ['a fault of the server', 'internal_error', 500, null, 0, REPEATABLE, null],
 ])('%s', (_, code, status, retryAfterMs, attempt, repeatable, delay) => {
   const problem = { ...localProblem(code, '', status), retryAfterMs }

@@ -36,7 +36,8 @@ export interface AttemptDeps {
 
 /**
  * @param attempt number of failed tries
- * @param repeatable whether the request may run twice: reads, and uploads, because the server recognizes the same bytes
+ * @param repeatable whether the request may run twice: reads, uploads, because the server recognizes the same bytes, and those
+ * with an `Idempotency-Key`
  * @returns ms to wait before the next try; null to give up
  */
 export function delayBefore(problem: Problem, attempt: number, repeatable: boolean, random: number): number | null {
@@ -45,7 +46,10 @@ export function delayBefore(problem: Problem, attempt: number, repeatable: boole
   const backOff = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + random / 2)
   if (status === 429) return (retryAfterMs ?? backOff) + random * 500
   if (attempt >= RETRIES || LASTING.has(code)) return null
-  const passes = code === 'network_error' || status === 502 || status === 503 || status === 504 || NOT_BEGUN.has(code)
+  // The answer of the first try is lost, and the server still works on it.
+  const isUnderWay = code === 'idempotency_in_progress'
+  const passes =
+    isUnderWay || code === 'network_error' || status === 502 || status === 503 || status === 504 || NOT_BEGUN.has(code)
   if (!passes || !(repeatable || NOT_BEGUN.has(code))) return null
   return Math.max(backOff, retryAfterMs ?? 0)
 }

@@ -133,7 +133,7 @@ export function createClient(options: ClientOptions): Client {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }
-    const again = { repeatable: SAFE.has(method), signal }
+    const again = { repeatable: SAFE.has(method) || new Headers(headers).has('idempotency-key'), signal }
     return attempts(() => transport.send(method, `${path}${queryOf(query)}`, init), again, deps)
   }
 

@@ -33,6 +33,9 @@ export interface UserPatch {
   active?: boolean
 }
 
+/** Receives the user before a change, and throws to refuse it. */
+type Check = (before: User) => void
+
 /** Usernames are matched ignoring case. @throws Problem `not_found` for an unknown name */
 export interface Users {
   list(): Promise<{ users: User[]; total: number }>
@@ -40,9 +43,14 @@ export interface Users {
   /** @throws Problem `validation_error`, `invalid_role`, `weak_password`, `already_exists` */
   create(caller: Caller, wanted: NewUser, origin: Origin): Promise<User>
   /** @throws Problem `validation_error`, `invalid_role`, `self_role_change`, `self_deactivate`, `last_admin` */
-  update(caller: Caller, username: string, patch: UserPatch, origin: Origin): Promise<User>
+  update(caller: Caller, username: string, patch: UserPatch, origin: Origin, check?: Check): Promise<User>
   /** Deletes the account and its sessions, and revokes its API tokens. @throws Problem `self_delete`, `last_admin` */
-  remove(caller: Caller, username: string, origin: Origin): Promise<{ status: 'deleted'; username: string }>
+  remove(
+    caller: Caller,
+    username: string,
+    origin: Origin,
+    check?: Check,
+  ): Promise<{ status: 'deleted'; username: string }>
   /** @throws Problem `weak_password`, `external_account` */
   resetPassword(
     caller: Caller,
@@ -99,7 +107,7 @@ export function createUsers(deps: ChangeDeps & { clock: Clock; passwords: Passwo
       })
     },
 
-    async update(caller, username, patch, origin) {
+    async update(caller, username, patch, origin, check) {
       const wanted = {
         ...(patch.role === undefined ? {} : { role: requireRole(patch.role) }),
         ...(patch.full_name === undefined ? {} : { full_name: requireFullName(patch.full_name) }),
@@ -108,6 +116,7 @@ export function createUsers(deps: ChangeDeps & { clock: Clock; passwords: Passwo
       }
       return change(deps, caller.name, origin, async (tx, note) => {
         const { user, otherAdmins } = await lockUserAndAdmins(tx, username)
+        check?.(userOf(user))
         const next = { ...user, ...wanted }
         if (caller.ownerId === user.id && next.role !== user.role) {
           throw new Problem('self_role_change', 'you cannot change your own role')
@@ -136,9 +145,10 @@ export function createUsers(deps: ChangeDeps & { clock: Clock; passwords: Passwo
       })
     },
 
-    async remove(caller, username, origin) {
+    async remove(caller, username, origin, check) {
       return change(deps, caller.name, origin, async (tx, note) => {
         const { user, otherAdmins } = await lockUserAndAdmins(tx, username)
+        check?.(userOf(user))
         if (caller.ownerId === user.id) throw new Problem('self_delete', 'you cannot delete your own account')
         requireAdminLeft(user, otherAdmins)
         const tokens = await tx

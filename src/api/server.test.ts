@@ -85,6 +85,8 @@ async function serve(timeouts: Partial<typeof TIMEOUTS> = {}): Promise<void> {
     authenticate: (): Promise<Caller> => Promise.reject(new Problem('unauthorized', 'a valid credential is needed')),
     requireFeature: () => {},
     leads: async () => true,
+    hasLeader: async () => true,
+    keptAnswers: { begin: async () => ({ state: 'running' }), clean: async () => {} },
     formatOf: () => null,
     accepting: () => true,
     observe: () => {},

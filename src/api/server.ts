@@ -74,6 +74,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(validatorCompiler())
   app.decorateRequest('caller', null)
+  app.decorateRequest('bodyDigest', null)
   const clientAddress = createClientAddress(deps.trustedProxies)
   app.decorateRequest('clientAddress', {
     getter(this: FastifyRequest) {
@@ -108,7 +109,7 @@ function hooks(app: FastifyInstance, deps: ServerDeps): void {
         .headers({
           'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
           'access-control-allow-headers':
-            'Authorization, Content-Type, If-Match, X-Request-ID, X-Setup-Token, Last-Event-ID',
+            'Authorization, Content-Type, Idempotency-Key, If-Match, X-Request-ID, X-Setup-Token, Last-Event-ID',
           'access-control-max-age': '600',
         })
         .code(204)
@@ -188,7 +189,8 @@ function commonHeaders(deps: ServerDeps, request: FastifyRequest, reply: Fastify
     reply.headers({
       'access-control-allow-origin': origin,
       'access-control-allow-credentials': 'true',
-      'access-control-expose-headers': 'X-Request-ID, Retry-After, X-Package-Status, Content-Disposition, ETag',
+      'access-control-expose-headers':
+        'X-Request-ID, Retry-After, X-Package-Status, Content-Disposition, ETag, Idempotency-Replayed',
     })
   }
 }

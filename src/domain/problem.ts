@@ -69,11 +69,13 @@ export const PROBLEM_CODES = [
   'task_ended',
   'task_cancelled',
   'machines_full',
+  'idempotency_in_progress',
   // 412
   'changed_meanwhile',
-  // 413, 424, 429
+  // 413, 422, 424, 429
   'file_too_large',
   'body_too_large',
+  'idempotency_key_reused',
   'index_empty',
   'rate_limited',
   'header_too_large',

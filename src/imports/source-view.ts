@@ -60,5 +60,6 @@ export function sourceView(row: SourceRow, enabled: boolean) {
     signed_by: row.signed_by,
     created_at: isoTime(row.created_at),
     created_by: row.created_by,
+    updated_at: isoTimeOrNull(row.changed_at),
   }
 }

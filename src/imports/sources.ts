@@ -13,6 +13,7 @@ import type { Upstreams } from '../upstream/upstream.ts'
 import type { AuditLog } from '../audit/log.ts'
 import type { Db } from '../store/db.ts'
 import type { SourceRow, SourcesTable } from '../store/tables.ts'
+import { transaction } from '../store/transaction.ts'
 import { lacksKey, upstreamOf } from './source-view.ts'
 
 /** The kind of the task that reads the catalog of a source; its key is the id. */
@@ -35,6 +36,9 @@ export interface SourceFields {
   security?: boolean | undefined
 }
 
+/** Receives the source before a change, and throws to refuse it. */
+type Check = (before: SourceRow) => void
+
 export interface Sources {
   all(): Promise<SourceRow[]>
   /** Whether runs of several sources include it: it is enabled, in the settings too, and its format is served. */
@@ -47,9 +51,9 @@ export interface Sources {
     origin: Origin,
   ): Promise<SourceRow>
   /** Changes the given fields. After another address, key or selection, the next sync reads everything again. */
-  change(id: string, fields: SourceFields, by: Caller, origin: Origin): Promise<SourceRow>
+  change(id: string, fields: SourceFields, by: Caller, origin: Origin, check?: Check): Promise<SourceRow>
   /** Deletes a source and its catalog; packages that were imported stay. @throws Problem('built_in_source') */
-  remove(id: string, by: Caller, origin: Origin): Promise<SourceRow>
+  remove(id: string, by: Caller, origin: Origin, check?: Check): Promise<SourceRow>
 }
 
 export interface SourceDeps {
@@ -126,7 +130,7 @@ export function createSources(deps: SourceDeps): Sources {
       await recorded('SOURCE_CREATE', created, by, origin)
       return created
     },
-    async change(id, fields, by, origin) {
+    async change(id, fields, by, origin, check) {
       const before = await find(id)
       const { arch: _arch, architectures: _architectures, gpg_key: key, ...same } = fields
       const architectures = architecturesIn(fields)
@@ -139,32 +143,45 @@ export function createSources(deps: SourceDeps): Sources {
       const readable = lacked && !lacks ? { status: 'never' as const, error: null } : {}
       await checkReadable(deps, { ...before, ...set, keys })
       const row = await stored(() =>
-        db
-          .updateTable('sources')
-          .set({
-            ...set,
-            ...readable,
-            ...trustedAnew(fields),
-            ...comparedAnew(fields),
-            keys: JSON.stringify(keys),
-            changed_at: clock.now(),
-          })
-          .where('id', '=', before.id)
-          .returningAll()
-          .executeTakeFirstOrThrow(),
+        transaction(db, async (tx) => {
+          check?.(await locked(tx, before.id))
+          return tx
+            .updateTable('sources')
+            .set({
+              ...set,
+              ...readable,
+              ...trustedAnew(fields),
+              ...comparedAnew(fields),
+              keys: JSON.stringify(keys),
+              changed_at: clock.now(),
+            })
+            .where('id', '=', before.id)
+            .returningAll()
+            .executeTakeFirstOrThrow()
+        }),
       )
       await recorded('SOURCE_UPDATE', row, by, origin)
       return row
     },
-    async remove(id, by, origin) {
+    async remove(id, by, origin, check) {
       const row = await find(id)
       if (row.key !== null)
         throw new Problem('built_in_source', `${row.name} is part of the service; it can be disabled`, { key: row.key })
-      await db.deleteFrom('sources').where('id', '=', row.id).execute()
+      await transaction(db, async (tx) => {
+        check?.(await locked(tx, row.id))
+        await tx.deleteFrom('sources').where('id', '=', row.id).execute()
+      })
       await recorded('SOURCE_DELETE', row, by, origin)
       return row
     },
   }
+}
+
+/** @throws Problem('not_found') when it was deleted meanwhile */
+async function locked(tx: Db, id: number): Promise<SourceRow> {
+  const row = await tx.selectFrom('sources').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+  if (!row) throw new Problem('not_found', `there is no import source ${id}`)
+  return row
 }
 
 /** A person accepts an unsigned index: it counts as never signed, so its packages must be signed (`packages/fit`). */

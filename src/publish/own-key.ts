@@ -1,7 +1,7 @@
 // The repository's OpenPGP key in the places where others find it, and its replacement by a new one.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Problem } from '../domain/problem.ts'
+import type { TaskKind } from '../domain/tasks.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureContent, ifMissing } from '../kernel/files.ts'
 import { FORMER_KEYS_FILE } from './signing/key-names.ts'
@@ -13,10 +13,13 @@ import type { Publisher } from './publisher.ts'
 export interface SigningKeyFiles {
   /** Writes the public files. The file that clients fetch is not written while indexes are signed with another key. */
   prepare(): Promise<void>
-  /** Replaces the key, then signs all distributions again. @returns those that failed @throws Problem `already_running` */
+  /** Replaces the key, then signs all distributions again. @returns those that failed */
   replace(): Promise<string[]>
-  /** Completes a replacement that a crash interrupted, or that began with a start with another key file. */
-  finish(): Promise<void>
+  /**
+   * Completes a replacement that a crash interrupted, or that began with a start with another key file.
+   * @returns the distributions that failed
+   */
+  finish(): Promise<string[]>
 }
 
 export function createSigningKeyFiles(deps: {
@@ -29,7 +32,6 @@ export function createSigningKeyFiles(deps: {
   const { keys, paths } = deps
   /** Written last: while it contains another key, the indexes are not all signed with the present key. */
   const path = join(paths.keys, 'gpg.key')
-  let running = false
 
   async function isReplaced(): Promise<boolean> {
     const own = keys.openpgp.publicKeyArmored
@@ -54,18 +56,40 @@ export function createSigningKeyFiles(deps: {
   return {
     prepare,
     async replace() {
-      if (running) throw new Problem('already_running', 'the signing key is being replaced')
-      running = true
-      try {
-        await keys.replaceOpenpgp(deps.clock.now())
-        await prepare()
-        return await signAgain()
-      } finally {
-        running = false
-      }
+      await keys.replaceOpenpgp(deps.clock.now())
+      await prepare()
+      return signAgain()
     },
-    async finish() {
-      if (await isReplaced()) await signAgain()
+    finish: async () => ((await isReplaced()) ? signAgain() : []),
+  }
+}
+
+export const SIGNING_KEY = 'signing_key'
+
+export interface KeyReplacement {
+  former: string
+  fingerprint: string
+  /** distributions that are not signed again */
+  failed: string[]
+}
+
+/** The task that replaces the signing key. One that was interrupted does not replace the new key again. */
+export function signingKeyKind(
+  keys: Pick<Keys, 'facts' | 'openpgp'>,
+  files: Pick<SigningKeyFiles, 'replace' | 'finish'>,
+): TaskKind {
+  return {
+    kind: SIGNING_KEY,
+    lane: 'maintenance',
+    leaderOnly: true,
+    async run({ cursor, save }) {
+      // Another process may have replaced the key since this one signed last.
+      await keys.facts()
+      const begun = cursor as { former: string } | null
+      const former = begun?.former ?? keys.openpgp.fingerprint
+      if (!begun) await save({ former })
+      const failed = keys.openpgp.fingerprint === former ? await files.replace() : await files.finish()
+      return { former, fingerprint: keys.openpgp.fingerprint, failed }
     },
   }
 }

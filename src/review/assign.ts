@@ -7,7 +7,7 @@ import { headRows, type RecordSelector } from '../store/records/artifact-query.t
 import type { Db } from '../store/db.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'
-import { findDecision } from './decisions.ts'
+import { findDecision, type Check } from './decisions.ts'
 import { eventBase, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
 
 type AssignDeps = Pick<ReviewDeps, 'db' | 'clock' | 'audit'>
@@ -89,10 +89,12 @@ export async function assignDecision(
   id: number,
   to: string | null,
   actor: Actor,
+  check?: Check,
 ): Promise<DecisionRow> {
   const decision = await findDecision(db, id)
   const name = to === null ? null : await requireUser(db, to, ACCESS['reader+'])
   return transaction(db, async (tx) => {
+    check?.(await tx.selectFrom('decisions').selectAll().where('id', '=', id).forUpdate().executeTakeFirstOrThrow())
     const row = await tx
       .updateTable('decisions')
       .set({ assigned_to: name, assigned_at: name === null ? null : clock.now() })

@@ -52,6 +52,9 @@ export async function findDecision(db: Db, id: number): Promise<DecisionRow> {
   return row
 }
 
+/** Receives a decision before a change, and throws to refuse it. */
+export type Check = (before: DecisionRow) => void
+
 /** Which actions may replace an action without changing the record's status. */
 const EXCHANGEABLE: Record<DecisionAction, readonly DecisionAction[]> = {
   accept_risk: ['accept_risk', 'exception'],
@@ -70,12 +73,14 @@ export async function replaceDecision(
   id: number,
   body: DecisionBody,
   actor: Actor,
+  check?: Check,
 ): Promise<DecisionRow> {
   const plan = readPlan(body)
   const old = await findDecision(deps.db, id)
   const changed = await transaction(deps.db, async (tx) => {
     const before = old.package_id === null ? null : await lockIfThere(tx, old.package_id)
     const still = await findDecision(tx, id)
+    check?.(still)
     if (!before || !still.active) throw notInForce(still, before?.status)
     if (!EXCHANGEABLE[old.action].includes(plan.action))
       throw invalidField('action', `${plan.action} cannot replace ${old.action}; revoke that decision and decide again`)
@@ -99,14 +104,16 @@ export async function revokeDecision(
   id: number,
   note: string | null,
   actor: Actor,
+  check?: Check,
 ): Promise<DecisionRow> {
   const decision = await findDecision(deps.db, id)
+  check?.(decision)
   if (!decision.active) throw notInForce(decision)
   if (decision.decision === 'reject')
     throw new Problem('not_under_review', 'a rejection stays in force until the package is deleted', {
       current_status: 'rejected',
     })
-  await endDecision(deps, decision, 'revoke', { actor, note: note ?? 'revoked', action: 'DECISION_RESOLVED' })
+  await endDecision(deps, decision, 'revoke', { actor, note: note ?? 'revoked', action: 'DECISION_RESOLVED', check })
   const after = await findDecision(deps.db, id)
   if (after.active) throw notInForce(after)
   return after

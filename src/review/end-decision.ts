@@ -15,6 +15,8 @@ export interface Ending {
   actor: Actor
   note: string
   action: 'SLA_EXPIRED' | 'DECISION_RESOLVED'
+  /** receives the decision before it ends, and throws to keep it */
+  check?: ((before: DecisionRow) => void) | undefined
 }
 
 /**
@@ -32,11 +34,13 @@ export async function endDecision(
     const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
     const still = await tx
       .selectFrom('decisions')
-      .select('id')
+      .selectAll()
       .where('id', '=', decision.id)
       .where('active', '=', true)
+      .forUpdate()
       .executeTakeFirst()
     if (!still) return null
+    ending.check?.(still)
     await closeDecisions(tx, [decision.id], { at: now, by: ending.actor.name, note: ending.note })
     if (!before) return null
     const standing = (await activeDecisions(tx, [before.id])).get(before.id) ?? []

@@ -6,7 +6,11 @@ import { assignDecision, assignHeld } from './assign.ts'
 import { decideSeveral, type DecidedItem } from './decide-several.ts'
 import type { Decided } from './decide-one.ts'
 import { decide, type Looked } from './decide.ts'
-import { replaceDecision, resolveDecision, revokeDecision } from './decisions.ts'
+<<<<<<< HEAD
+import { replaceDecision, resolveDecision, revokeDecision, type Check } from './decisions.ts'
+=======
+import { assignDecision, replaceDecision, resolveDecision, revokeDecision, type Check } from './decisions.ts'
+>>>>>>> h-api
 import type { Actor, ReviewDeps } from './deps.ts'
 import type { DecisionBody } from './plan.ts'
 import { lookAt } from './onlookers.ts'
@@ -29,11 +33,15 @@ export interface Review {
   quarantine(selector: RecordSelector, reason: string | null, actor: Actor): Promise<Changed[]>
   rescan(selector: RecordSelector, actor: Actor): Promise<Rescanned[]>
   checkSla(actor: Actor, signal?: AbortSignal): Promise<SlaReport>
-  replaceDecision(id: number, body: DecisionBody, actor: Actor): Promise<DecisionRow>
-  revokeDecision(id: number, note: string | null, actor: Actor): Promise<DecisionRow>
+  replaceDecision(id: number, body: DecisionBody, actor: Actor, check?: Check): Promise<DecisionRow>
+  revokeDecision(id: number, note: string | null, actor: Actor, check?: Check): Promise<DecisionRow>
   resolveDecision(packageIds: readonly number[], note: string, actor: Actor): Promise<DecisionRow>
-  assignDecision(id: number, to: string | null, actor: Actor): Promise<DecisionRow>
+<<<<<<< HEAD
+  assignDecision(id: number, to: string | null, actor: Actor, check?: Check): Promise<DecisionRow>
   assignHeld(selector: RecordSelector, to: string | null, actor: Actor): ReturnType<typeof assignHeld>
+=======
+  assignDecision(id: number, to: string | null, actor: Actor, check?: Check): Promise<DecisionRow>
+>>>>>>> h-api
 }
 
 export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Review {
@@ -45,10 +53,14 @@ export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Rev
     quarantine: (selector, reason, actor) => quarantine(deps, selector, reason, actor),
     rescan: (selector, actor) => rescan(deps, selector, actor, options),
     checkSla: (actor, signal) => checkSla(deps, actor, signal),
-    replaceDecision: (id, body, actor) => replaceDecision(deps, id, body, actor),
-    revokeDecision: (id, note, actor) => revokeDecision(deps, id, note, actor),
+    replaceDecision: (id, body, actor, check) => replaceDecision(deps, id, body, actor, check),
+    revokeDecision: (id, note, actor, check) => revokeDecision(deps, id, note, actor, check),
     resolveDecision: (packageIds, note, actor) => resolveDecision(deps, packageIds, note, actor),
+<<<<<<< HEAD
     assignDecision: (id, to, actor) => assignDecision(deps, id, to, actor),
     assignHeld: (selector, to, actor) => assignHeld(deps, selector, to, actor),
+=======
+    assignDecision: (id, to, actor, check) => assignDecision(deps, id, to, actor, check),
+>>>>>>> h-api
   }
 }

@@ -8,6 +8,7 @@ import type { Rematch } from './rematch.ts'
 
 const ADVISORIES = 'advisories'
 const REMATCH = 'rematch'
+const FEEDS = 'feeds'
 
 /**
  * Imports advisories. When there are new ones it queues the match of the packages, including packages that an earlier import
@@ -32,6 +33,16 @@ export function advisoriesKind(deps: {
   }
 }
 
+/** Reads scores and the list of known-exploited vulnerabilities. */
+export function feedsKind(refresh: Pick<Refresh, 'lists'>): TaskKind {
+  return {
+    kind: FEEDS,
+    lane: 'maintenance',
+    leaderOnly: true,
+    run: async ({ line, signal }) => ({ ...(await refresh.lists(line, true, signal)) }),
+  }
+}
+
 export function rematchKind(rematch: Pick<Rematch, 'changed'>): TaskKind {
   return {
     kind: REMATCH,
@@ -51,6 +62,11 @@ export interface ReviewTasks {
     request: { force: boolean; createdBy: string; requestId?: string | null },
     progress?: (line: string) => void,
   ): Promise<UpdateOutcome>
+  /** Reads scores and the known-exploited list, also when they were read a moment ago. */
+  feeds(
+    request: { createdBy: string; requestId?: string | null },
+    progress?: (line: string) => void,
+  ): Promise<UpdateOutcome>
   /** Matches the packages whose advisories changed since they were last matched. */
   rematch(createdBy: string): Promise<RematchReport>
 }
@@ -63,6 +79,10 @@ export function createReviewTasks(tasks: Pick<Tasks, 'run' | 'ended'>): ReviewTa
       const task = { ...request, kind: ADVISORIES, ...(force ? { arguments: { force } } : {}) }
       const { status, message, rematch_task_id: rematch } = await tasks.run(task, follow)
       if (typeof rematch === 'number') await tasks.ended(rematch, follow)
+      return { status, message } as unknown as UpdateOutcome
+    },
+    async feeds(request, progress = () => {}) {
+      const { status, message } = await tasks.run({ ...request, kind: FEEDS }, (line) => progress(line.message))
       return { status, message } as unknown as UpdateOutcome
     },
     async rematch(createdBy) {

@@ -69,6 +69,7 @@ import type {
   ActivityDaysTable,
   DashboardCountsTable,
   DriftTable,
+  KeptAnswersTable,
   PoolDaysTable,
   RemovalHoldsTable,
   WebhookDeliveriesTable,
@@ -176,6 +177,7 @@ export interface Tables {
   kev: KevTable
   score_feeds: ScoreFeedsTable
   webhook_deliveries: WebhookDeliveriesTable
+  kept_answers: KeptAnswersTable
   component_reads: ComponentReadsTable
   components: ComponentsTable
   component_work: ComponentWorkTable

@@ -152,6 +152,9 @@ export function commandCases(stage: Stage): void {
       await writeFile(join(home.path, 'wrong.tar.gz.partial'), 'damaged')
       expect((await home.run(['backup', 'download', name, '-o', 'wrong.tar.gz'])).code).toBe(1)
       await expect(stat(join(home.path, 'wrong.tar.gz'))).rejects.toThrow('ENOENT')
+      expect((await home.run(['backup', 'delete', name])).code).toBe(2)
+      expect((await home.run(['backup', 'delete', name, '--yes'])).out).toBe(`deleted ${name}\n`)
+      expect((await home.run(['backup', 'delete', name, '--yes'])).code).toBe(6)
     })
 
     test('a token has the scopes that were named, is printed once, and ends', async () => {

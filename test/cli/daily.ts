@@ -34,6 +34,41 @@ export function dailyCases(stage: Stage): void {
       expect([asked.code, asked.out]).toEqual([2, expect.stringContaining('bad-a@VERSION')])
     })
 
+    test('many held versions are decided about at once; one that cannot be does not stop the others', async () => {
+      for (const name of ['held-bulk-a', 'held-bulk-b'])
+        await home.run(['upload', await deb(home, name), '-d', 'noble'])
+      const reason = ['--reason', 'looked at both', '--expires', '7d']
+      const line = ['review', 'bulk', 'approve', 'held-bulk-a@1.0-1', '-', ...reason]
+      const input = 'held-bulk-b@1.0-1\n'
+      const foretold = await home.run([...line, '--dry-run'], { input })
+      expect([foretold.code, foretold.out]).toEqual([
+        0,
+        expect.stringMatching(/^(.*would be published, clients get it\n){2}$/),
+      ])
+      expect(await good('show', 'held-bulk-a')).toContain('pending_review')
+      const ran = await home.run([...line, 'nobody-has-this@1'], { input })
+      expect([ran.code, ran.err]).toEqual([6, expect.stringContaining('[not_found]')])
+      for (const name of ['held-bulk-a', 'held-bulk-b']) expect(await good('show', name)).toContain('published')
+      const rejecting = await home.run(['review', 'bulk', 'reject', 'held-bulk-a@1.0-1', ...reason])
+      expect(rejecting.code).toBe(2)
+      expect((await home.run(['review', 'bulk', 'approve', 'held-bulk-a', ...reason])).code).toBe(2)
+    })
+
+    test('findings that nobody accepted fail a pipeline, at the severity that it names', async () => {
+      await home.run(['upload', await deb(home, 'held'), '-d', 'noble'])
+      const about = ['vulns', '--cve', HELD, '-d', 'noble', '--quiet']
+      for (const [severity, code] of [
+        ['critical', 0],
+        ['high', 3],
+        ['medium', 3],
+      ] as const)
+        expect([severity, (await home.run([...about, '--fail-on', severity])).code]).toEqual([severity, code])
+      // The only finding of the page may be an accepted one.
+      expect((await home.run([...about, '--fail-on', 'high', '--limit', '1'])).code).toBe(3)
+      expect((await home.run([...about, '--fail-on', 'high', '--severity', 'Low'])).code).toBe(2)
+      expect((await home.run(['vulns', '--cve', 'CVE-1999-0001', '--fail-on', 'negligible'])).code).toBe(0)
+    })
+
     test('a decision is listed, extended and withdrawn', async () => {
       await home.run(['upload', await deb(home, 'held-decision'), '-d', 'noble'])
       await good('review', 'approve', 'held-decision@1.0-1', '--reason', 'looked', '--expires', '7d')
@@ -113,6 +148,19 @@ export function dailyCases(stage: Stage): void {
       await good('source', 'delete', id, '--yes')
       expect((await home.run(['source', 'delete', id, '--yes'])).code).toBe(6)
       expect((await home.run(['mirror', 'plan', id])).code).toBe(6)
+      const other = await json(
+        ...['source', 'add', 'mirrored', '--type', 'apt', '--address', 'https://mirror.example.org/debian'],
+        ...['--suite', 'noble', '--component', 'main', '--allow-unsigned', '-d', 'noble'],
+      )
+      const source = String(other.id)
+      expect((await home.run(['mirror', 'set', source, 'keep_latest=2'])).code).toBe(2)
+      expect(await good('mirror', 'set', source, 'globs=["nginx*"]', 'keep_latest=2')).toContain('globs\t["nginx*"]\n')
+      await good('mirror', 'set', source, 'exclude=["nginx-doc"]', 'enabled=false')
+      expect((await json('mirror', 'set', source, 'with_dependencies=true')).selection).toMatchObject({
+        ...{ globs: ['nginx*'], exclude: ['nginx-doc'], keep_latest: 2, with_dependencies: true },
+      })
+      expect((await home.run(['mirror', 'set', source, 'glob=x'])).code).toBe(2)
+      await good('source', 'delete', source, '--yes')
       expect((await home.run(['group', 'delete', 'nothing', '--yes'])).code).toBe(6)
     })
 

@@ -52,6 +52,8 @@ export function signalCases(stage: Stage): void {
       ...['logs -f', 'task watch 1', 'task list --all', 'import sync', 'mirror run 1', 'dist check noble'],
       ...['backup create', 'backup download x', 'download hello@1', 'quarantine hello@1 --yes', 'settings set a=1'],
       ...['decision show 1', 'review approve hello@1 --reason x', 'promote hello --from noble --to jammy', 'ci-login'],
+      ...['review bulk approve hello@1 --reason x', 'mirror set 1 enabled=true', 'backup delete x --yes'],
+      ...['vulns --fail-on high'],
     ]
     test.each(lines.flatMap((line) => SIGNALS.map(([signal, code]) => [line, signal, code] as const)))(
       '%s: %s ends it with %i',

@@ -40,6 +40,8 @@ export async function startStage(): Promise<Stage> {
     'held-parallel',
     'held-decision',
     'held-signal',
+    'held-bulk-a',
+    'held-bulk-b',
   ]
   await writeAdvisories(
     advisories,

@@ -18,6 +18,7 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   last_admin: 'needs two admins who race, because one alone may not change the own account; src/accounts/users.test.ts',
   upstream_error: 'needs an upstream repository; test/gate/import.test.ts',
   account_conflict: 'needs an identity provider; src/accounts/oidc/oidc-login.test.ts',
+  idempotency_in_progress: 'needs a request that is still running; test/contract/idempotency.test.ts',
   overloaded: 'needs 32 MB of unfinished bodies; src/api/http/bodies.test.ts',
   task_cancelled: 'needs a task that runs for some time; src/tasks/tasks.test.ts',
   backup_unavailable: 'needs a lost package file or a failing pg_dump; test/backup, src/operations/backup/database',

@@ -2,8 +2,11 @@
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { getDashboardEvents } from '../../src/api/dashboard/dashboard.contract.ts'
+import { getLogsStream } from '../../src/api/logs/logs.contract.ts'
 import { openEventStream } from '../event-stream.ts'
 import { buildDeb } from '../samples/deb.ts'
+import { undocumentedEvents } from './document.ts'
 import { API, startGate, type Gate } from './harness.ts'
 
 interface Summary {
@@ -124,6 +127,7 @@ describe('the log', () => {
           .slice(-2),
       )
       .toEqual(['m11', 'm13'])
+    expect(undocumentedEvents(getLogsStream, again.text())).toBeNull()
     again.leave()
   })
 })
@@ -162,6 +166,7 @@ describe('the stream of the dashboard', () => {
     await gate.upload(await buildDeb({ name: 'fourth' }), { distribution: 'jammy' })
     await expect.poll(() => reader.events('package').length).toBeGreaterThan(0)
     expect(reader.events('job')).toEqual([])
+    for (const stream of [reader, auditor]) expect(undocumentedEvents(getDashboardEvents, stream.text())).toBeNull()
     for (const stream of [reader, auditor]) stream.leave()
   })
 

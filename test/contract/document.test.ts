@@ -6,7 +6,8 @@ import {
   getDistributionsCodenamePackages,
 } from '../../src/api/distributions/distributions.contract.ts'
 import { getAuthUsersUsername } from '../../src/api/auth/auth.contract.ts'
-import { undocumented } from './document.ts'
+import { getDashboardEvents } from '../../src/api/dashboard/dashboard.contract.ts'
+import { undocumented, undocumentedEvents } from './document.ts'
 
 const user = {
   ...{ id: 1, username: 'ada', role: 'reader', full_name: '', email: '', active: true, auth_source: 'local' },
@@ -46,4 +47,14 @@ test.each([
 
 test('another media type is found', () => {
   expect(fault(getAuthUsersUsername, 200, user, 'text/html')).toContain('as text/html')
+})
+
+test('an event that is not declared, or has another shape, is found', () => {
+  const stream = (event: string, data: object) =>
+    undocumentedEvents(getDashboardEvents, `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  expect(stream('review_queue', { pending: 3 })).toBeNull()
+  expect(stream('heartbeat', {})).toBeNull()
+  expect(stream('surprise', {})).toContain('the event surprise')
+  expect(stream('review_queue', { pending: 'three' })).toContain('/pending must be integer')
+  expect(stream('review_queue', { pending: 3, since: 1 })).toContain('has since')
 })

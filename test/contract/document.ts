@@ -5,13 +5,13 @@ import { declarations } from '../../src/api/contract.ts'
 import { pathOf } from '../../src/api/http/paths.ts'
 import type { Route } from '../../src/api/http/route.ts'
 import { openapi } from '../../src/api/openapi/document.ts'
-import type { Reply } from './http.ts'
+import { eventsOf, type Reply } from './http.ts'
 
 type Schema = Record<string, unknown>
 
 interface Response {
   $ref?: string
-  content?: Record<string, { schema: Schema }>
+  content?: Record<string, { schema: Schema; 'x-events'?: Record<string, Schema> }>
 }
 
 interface Document {
@@ -37,11 +37,31 @@ export function undocumented(route: Route, method: string, reply: Reply): string
   if (type === undefined) return types.length === 0 || method === 'HEAD' ? null : 'without a media type'
   const schema = content[type]?.schema
   if (!schema) return `as ${type}, but the document has ${types.join(', ')}`
-  if (type !== 'application/json' || method === 'HEAD' || reply.text === '') return null
+  if (method === 'HEAD' || reply.text === '') return null
+  if (type === 'text/event-stream') return undocumentedEvents(route, reply.text)
+  return type === 'application/json' ? misshapen(schema, reply.body) : null
+}
+
+/** @returns what the document does not say about the events of a stream; null when it says everything */
+export function undocumentedEvents(route: Pick<Route, 'method' | 'path' | 'root'>, text: string): string | null {
+  const answers = Object.values(document.paths[pathOf(route)]?.[route.method.toLowerCase()]?.responses ?? {})
+  const events = answers.map(({ content }) => content?.['text/event-stream']?.['x-events']).find(Boolean) ?? {}
+  for (const { event, data } of eventsOf(text)) {
+    if (event === 'heartbeat') continue
+    const schema = events[event]
+    if (!schema) return `with the event ${event}, which the document does not have`
+    // Some streams end with a text.
+    const fault = misshapen(schema, data.startsWith('{') ? JSON.parse(data) : data)
+    if (fault !== null) return `with an event ${event} ${fault}`
+  }
+  return null
+}
+
+function misshapen(schema: Schema, value: unknown): string | null {
   const key = JSON.stringify(schema)
   const validate = compiled.get(key) ?? ajv.compile(absolute(exact(schema)))
   compiled.set(key, validate)
-  return validate(reply.body) ? null : `not in its shape: ${faults(validate)}`
+  return validate(value) ? null : `not in its shape: ${faults(validate)}`
 }
 
 function faults({ errors }: ValidateFunction): string {

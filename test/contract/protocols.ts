@@ -200,6 +200,8 @@ export async function startProtocols(timeouts: ListenerTimeouts): Promise<Protoc
     },
     requireFeature: () => {},
     leads: async () => true,
+    hasLeader: async () => true,
+    keptAnswers: { begin: async () => ({ state: 'running' }), clean: async () => {} },
     formatOf: () => null,
     accepting: () => true,
     observe: () => {},

@@ -211,7 +211,7 @@ it('promotions on both replicas that race with deletions in source and target le
 
 it('the other replica leads after the leader is killed, and finishes its work', async () => {
   expect([await isLeader(at(LEADER)), await isLeader(at(OTHER))]).toEqual([true, false])
-  expect((await at(OTHER).call('POST', '/distributions/init')).body.code).toBe('passive_replica')
+  expect((await at(OTHER).call('POST', '/import/sync')).body.code).toBe('passive_replica')
 
   // A leader dies with an upload that is settled but not published, and with one that was just received.
   await at(LEADER).stop()

@@ -47,6 +47,7 @@ const start = () =>
     },
   })
 const [LEADER, OTHER] = [0, 1] as const
+const tasksOf = async (service: Service) => (await service.call('GET', '/tasks/?per_page=200')).body.items as unknown[]
 const info = async (service: Service) => (await service.call('GET', '/health')).body.checks.info
 
 async function bothReport(backend: 'redis' | 'local'): Promise<void> {
@@ -85,11 +86,41 @@ it('a limit is one budget of both replicas', async () => {
   expect(count).toBe(10 * FACTOR)
 })
 
-it('a passive replica refuses long work and serves the rest', async () => {
+it('a passive replica refuses imports and serves the rest', async () => {
   const { status, body, headers } = await services[OTHER].call('POST', '/import/sync', {})
   expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'passive_replica', '5'])
   const upload = await services[OTHER].upload(await buildDeb({ name: 'passive' }), 'a.deb', { distribution: 'jammy' })
   expect(upload.status).toBe(201)
+})
+
+it.each([
+  ['/distributions/init', {}],
+  ['/backup', {}],
+  ['/artifacts/admin/sync-index', {}],
+  ['/security/vulnscan/feeds/refresh', {}],
+  ['/settings/run-retention', { dry_run: true }],
+  ['/settings/gpg/generate', { rotate: true }],
+])('the leader does what a passive replica was asked for: %s', async (path, body) => {
+  const before = (await tasksOf(services[LEADER])).length
+  const { status, body: answer } = await services[OTHER].call('POST', path, body)
+  expect([200, 201], JSON.stringify(answer)).toContain(status)
+  expect((await tasksOf(services[LEADER])).length).toBeGreaterThan(before)
+})
+
+it('a key that the leader made is the one that the other shows', async () => {
+  const [one, other] = await Promise.all(services.map((service) => service.call('GET', '/settings/gpg')))
+  expect(one?.body.keys).toHaveLength(1)
+  expect(other?.body).toEqual(one?.body)
+})
+
+it('what one replica has made for a key, the other does not make again', async () => {
+  const ask = (service: Service) =>
+    service.call('POST', '/auth/api-tokens', { name: 'once' }, { 'idempotency-key': 'one-key' })
+  const replies = await Promise.all(services.map(ask))
+  expect(replies.map(({ status }) => status).sort()[0]).toBe(201)
+  const [first, second] = [await ask(services[LEADER]), await ask(services[OTHER])]
+  expect([first.status, second.status]).toEqual([201, 201])
+  expect(second.body.token).toBe(first.body.token)
 })
 
 it('a decision that one replica made is undone by the other, which is passive', async () => {

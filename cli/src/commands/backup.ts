@@ -1,4 +1,4 @@
-// backup create, list, download.
+// backup create, list, download, delete.
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
@@ -9,6 +9,7 @@ import { FLAGS, must, type Command, type Context, type Given } from '../command.
 import { EXITS } from '../exits.ts'
 import { failed, need, notFound } from '../failure.ts'
 import { printRows } from '../listing.ts'
+import { confirm } from '../prompt.ts'
 import { sizeText } from '../spans.ts'
 import { plain } from '../terminal.ts'
 
@@ -65,6 +66,18 @@ async function download(context: Context, given: Given) {
   return EXITS.done
 }
 
+async function remove(context: Context, given: Given) {
+  const { terminal, signal } = context
+  const name = must(given, 'NAME')
+  const client = await context.client()
+  if (!given.is('yes') && !(await confirm(terminal, `delete the backup ${plain(name)}?`, '--yes')))
+    throw failed('nothing was deleted')
+  const answer = need(await client.call('DELETE /backup/{name}', { params: { name }, signal }))
+  if (context.json) terminal.document(answer)
+  else terminal.print(`deleted ${plain(name)}`)
+  return EXITS.done
+}
+
 export const backupCommands: readonly Command[] = [
   { name: 'backup create', summary: 'Back up the whole service; ends when the archive is verified', run: create },
   { name: 'backup list', summary: 'The archives, newest first', run: list },
@@ -75,5 +88,12 @@ export const backupCommands: readonly Command[] = [
     arguments: [{ name: 'NAME', summary: 'as `backup list` shows it' }],
     flags: [{ ...FLAGS.output, summary: 'write to this file; by default NAME in the current directory' }],
     run: download,
+  },
+  {
+    name: 'backup delete',
+    summary: 'Delete an archive',
+    arguments: [{ name: 'NAME', summary: 'as `backup list` shows it' }],
+    flags: [FLAGS.yes],
+    run: remove,
   },
 ]

@@ -1,5 +1,6 @@
-// mirror list, plan, run.
+// mirror list, set, plan, run.
 import type { AnswerOf } from 'gatehouse-client'
+import { bodyOf, flat } from '../assignments.ts'
 import { must, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { failed, need } from '../failure.ts'
@@ -20,6 +21,38 @@ async function list(context: Context) {
     ],
     none: () => 'nothing is mirrored',
   })
+}
+
+/** A mirror that is set for the first time. */
+const NEW = {
+  ...{ distribution: null, enabled: true, names: [], globs: [], exclude: [], sections: [], architectures: [] },
+  ...{ keep_latest: 1, with_dependencies: false, remove_withdrawn: false, remove_at_most_percent: 5 },
+}
+
+/** Changes what is named and keeps the rest. Somebody else who changes it at the same time is not overwritten. */
+async function set(context: Context, given: Given) {
+  const { terminal, signal } = context
+  const params = { id: must(given, 'SOURCE') }
+  const client = await context.client()
+  const read = await client.call('GET /import/mirror/sources/{id}', { params, signal })
+  if (!read.ok && read.error.code !== 'not_found') need(read)
+  const present = read.ok
+    ? { distribution: read.data.distribution, enabled: read.data.enabled, ...read.data.selection }
+    : NEW
+  const { distribution, ...body } = { ...present, ...bodyOf(given.list('KEY=VALUE'), present) }
+  const made = need(
+    await client.call('PUT /import/mirror/sources/{id}', {
+      params,
+      body: { ...body, ...(distribution === null ? {} : { distribution }) },
+      headers: { 'if-match': (read.ok && read.headers.get('etag')) || '"none"' },
+      signal,
+    }),
+  )
+  if (context.json) terminal.document(made)
+  else
+    for (const [key, value] of flat({ distribution: made.distribution, enabled: made.enabled, ...made.selection }))
+      terminal.print(`${key}\t${plain(typeof value === 'string' ? value : JSON.stringify(value))}`)
+  return EXITS.done
 }
 
 type Plan = AnswerOf<'GET /import/mirror/sources/{id}/plan'>
@@ -87,6 +120,17 @@ const SOURCE = { name: 'SOURCE', summary: 'number or key of the source, as `mirr
 
 export const mirrorCommands: readonly Command[] = [
   { name: 'mirror list', summary: 'What is mirrored of each source, and how the last run ended', run: list },
+  {
+    name: 'mirror set',
+    summary: 'Say what is mirrored of a source; keeps what is not named',
+    details: 'A text is written as it is, everything else as JSON. `mirror plan` then shows what would come.',
+    arguments: [
+      SOURCE,
+      { name: 'KEY=VALUE', many: true, summary: 'such as distribution=noble, globs=["nginx*"], keep_latest=2' },
+    ],
+    examples: [['all packages with these names', `mirror set 7 distribution=noble 'globs=["nginx*","curl"]'`]],
+    run: set,
+  },
   {
     name: 'mirror plan',
     summary: 'What a run would bring, how large it is, and what the policy would say of it',

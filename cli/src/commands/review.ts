@@ -7,6 +7,7 @@ import { printPages, type List } from '../listing.ts'
 import { confirm } from '../prompt.ts'
 import { spanDays } from '../spans.ts'
 import { ONE_VERSION, namedVersion } from '../named-package.ts'
+import { once } from '../once.ts'
 import { plain } from '../terminal.ts'
 
 async function list(context: Context, given: Given) {
@@ -94,6 +95,18 @@ async function digestOf(context: Context, given: Given): Promise<string | undefi
   return answer.ok ? answer.data.manifest.sha256 : undefined
 }
 
+/** What the flags say of a decision, as the API takes it. @throws Failure */
+export function decisionOf(given: Given, decision: 'approve' | 'reject') {
+  const expires = given.text('expires')
+  const cves = given.list('cve')
+  return {
+    decision,
+    justification: must(given, 'reason'),
+    ...(expires === undefined ? {} : { expires_in_days: spanDays(expires, 'expires') }),
+    ...(cves.length > 0 ? { cve_ids: cves } : {}),
+  }
+}
+
 async function decide(context: Context, given: Given, decision: 'approve' | 'reject') {
   const { terminal } = context
   const { params, query } = selected(given)
@@ -106,14 +119,7 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
     const question = `reject ${what}? Clients lose it where they have it, and the same bytes are refused from now on.`
     if (!(await confirm(terminal, question, '--yes'))) throw failed('nothing was decided')
   }
-  const expires = given.text('expires')
-  const cves = given.list('cve')
-  const body = {
-    decision,
-    justification: must(given, 'reason'),
-    ...(expires === undefined ? {} : { expires_in_days: spanDays(expires, 'expires') }),
-    ...(cves.length > 0 ? { cve_ids: cves } : {}),
-  }
+  const body = decisionOf(given, decision)
   if (dryRun) {
     const items = [{ package: params.name, version: params.version, ...query, sha256 }]
     const preview = need(
@@ -129,6 +135,7 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
       params,
       query,
       body: { ...body, sha256 },
+      headers: once(),
       signal: context.signal,
     }),
   )
@@ -142,7 +149,7 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
 
 type Preview = AnswerOf<'POST /security/decisions/bulk'>
 
-const EFFECTS = { offers: 'clients get it', withdraws: 'clients lose it', none: 'no change for clients' }
+export const EFFECTS = { offers: 'clients get it', withdraws: 'clients lose it', none: 'no change for clients' }
 
 /** Prints the result of a dry run. @throws Failure with the exit code that the decision itself would have */
 function foretell({ terminal, json }: Context, what: string, preview: Preview) {
@@ -192,6 +199,12 @@ const SHA256 = {
   summary: 'of the file you looked at; without it, of the one that is there now',
 }
 const CVE = { name: 'cve', value: 'ID', many: true, summary: 'the findings that the decision is about; all by default' }
+const EXPIRES = {
+  name: 'expires',
+  value: 'TIME',
+  summary: 'until then only, such as 30d: it comes back for review',
+}
+export const DECISION_FLAGS = [REASON, EXPIRES, CVE]
 
 export const reviewCommands: readonly Command[] = [
   {
@@ -218,15 +231,7 @@ export const reviewCommands: readonly Command[] = [
     name: 'review approve',
     summary: 'Let a held version in; ends when clients can install it',
     arguments: ONE_VERSION,
-    flags: [
-      REASON,
-      { name: 'expires', value: 'TIME', summary: 'until then only, such as 30d: it comes back for review' },
-      CVE,
-      SHA256,
-      FLAGS.distribution,
-      FLAGS.arch,
-      FLAGS.dryRun,
-    ],
+    flags: [...DECISION_FLAGS, SHA256, FLAGS.distribution, FLAGS.arch, FLAGS.dryRun],
     examples: [['for a month', "review approve hello@1.0 --reason 'not reachable from outside' --expires 30d"]],
     run: (context, given) => decide(context, given, 'approve'),
   },

@@ -3,6 +3,7 @@ import { must, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { need } from '../failure.ts'
 import { printRows } from '../listing.ts'
+import { once } from '../once.ts'
 import { spanDays } from '../spans.ts'
 import { plain } from '../terminal.ts'
 
@@ -24,7 +25,7 @@ async function create(context: Context, given: Given) {
     ...(expires === undefined ? {} : { expires_days: spanDays(expires, 'expires') }),
     ...(Object.values(scopes).some((one) => one !== undefined) ? { scopes } : {}),
   }
-  const made = need(await client.call('POST /auth/api-tokens', { body, signal: context.signal }))
+  const made = need(await client.call('POST /auth/api-tokens', { body, headers: once(), signal: context.signal }))
   if (context.json) context.terminal.document(made)
   else {
     context.terminal.print(made.token)

@@ -7,6 +7,7 @@ import { filesOf } from '../glob.ts'
 import { createProgress, type Item, type Progress } from '../progress.ts'
 import { spanMs } from '../spans.ts'
 import { packageIn, VERSION_OF } from '../named-package.ts'
+import { once } from '../once.ts'
 import { plain } from '../terminal.ts'
 import { decidedOutcome, outcomeOf, problemOutcome, type Outcome } from '../upload/outcome.ts'
 import { hashed, sourceOf, type LocalFile } from '../upload/source.ts'
@@ -147,7 +148,9 @@ async function promote(context: Context, given: Given) {
     to_dist: must(given, 'to'),
     dry_run: given.is('dry-run'),
   }
-  const answer = need(await client.call('POST /distributions/promote', { body, signal: context.signal }))
+  const answer = need(
+    await client.call('POST /distributions/promote', { body, headers: once(), signal: context.signal }),
+  )
   const failed = (answer.results ?? []).filter(({ status }) => status === 'error')
   if (json) terminal.document(answer)
   else {

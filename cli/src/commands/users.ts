@@ -5,6 +5,7 @@ import { EXITS } from '../exits.ts'
 import { failed, need, usage } from '../failure.ts'
 import { firstLine } from '../input.ts'
 import { printRows } from '../listing.ts'
+import { once } from '../once.ts'
 import { ask, confirm } from '../prompt.ts'
 import { plain } from '../terminal.ts'
 
@@ -41,7 +42,7 @@ async function create(context: Context, given: Given) {
   const client = await context.client()
   const password = await newPassword(context)
   const body = { username: must(given, 'NAME'), password, role: must(given, 'role'), ...about(given) }
-  const made = need(await client.call('POST /auth/users', { body, signal: context.signal }))
+  const made = need(await client.call('POST /auth/users', { body, headers: once(), signal: context.signal }))
   return print(context, made, 'created')
 }
 

@@ -182,7 +182,7 @@ export const postArtifactsAdminSyncIndex = declare({
   tag: 'artifacts',
   summary: 'Rebuild the package tables from the manifests',
   access: 'maintainer+',
-  flags: { leaderOnly: true },
+  flags: { needsLeader: true },
   answer: Type.Object(
     {
       status: Type.Literal('ok'),

@@ -29,7 +29,7 @@ export const postArtifactsAdminDriftScan = declare({
   tag: 'artifacts',
   summary: 'Start a comparison of the database with the pool and the published trees',
   access: 'maintainer+',
-  flags: { leaderOnly: true },
+  flags: { needsLeader: true },
   answer: Type.Object({ status: Type.Literal('queued'), task_id: Type.Integer() }),
   problems: [],
 })
@@ -69,7 +69,7 @@ export const postArtifactsAdminRepair = declare({
   summary: 'Repair what the drift scan found; returns when it is done',
   example: { dry_run: true },
   access: 'admin',
-  flags: { leaderOnly: true, optionalBody: true },
+  flags: { needsLeader: true, optionalBody: true },
   body: Type.Object({
     dry_run: DryRun,
     max_removed: Type.Optional(

@@ -18,6 +18,9 @@ import {
 import { listOf } from '../http/schemas.ts'
 import { declare } from '../http/route.ts'
 
+/** What administrators change of a user. */
+const USER_EDITED = ['role', 'full_name', 'email', 'active']
+
 export const tag = 'auth'
 
 export const postAuthToken = declare({
@@ -133,6 +136,7 @@ export const getAuthUsersUsername = declare({
   tag,
   summary: 'A user',
   access: 'admin',
+  edited: USER_EDITED,
   params: UserPath,
   answer: UserSchema,
   problems: ['not_found'],
@@ -151,6 +155,7 @@ export const postAuthUsers = declare({
     email: 'ada@example.com',
   },
   access: 'admin',
+  idempotencyKey: true,
   action: 'never',
   body: Type.Object(
     {
@@ -174,6 +179,7 @@ export const patchAuthUsersUsername = declare({
   summary: 'Change the role, name, mail address or active state of a user',
   example: { role: 'uploader', active: true },
   access: 'admin',
+  edited: USER_EDITED,
   action: 'never',
   params: UserPath,
   body: Type.Object(
@@ -195,6 +201,7 @@ export const deleteAuthUsersUsername = declare({
   tag,
   summary: 'Delete a user; revokes the API tokens they created',
   access: 'admin',
+  edited: USER_EDITED,
   action: 'never',
   params: UserPath,
   answer: Type.Object({ status: Type.String(), username: Type.String() }),

@@ -91,10 +91,12 @@ function userRoutes({ users }: AuthDeps): Route[] {
     handle(getAuthUsers, () => users.list()),
     handle(getAuthUsersUsername, ({ params }) => users.find(params.username)),
     handle(postAuthUsers, ({ caller, body, origin }) => users.create(caller, body, origin)),
-    handle(patchAuthUsersUsername, ({ caller, params, body, origin }) =>
-      users.update(caller, params.username, body, origin),
+    handle(patchAuthUsersUsername, ({ caller, params, body, origin, unchanged }) =>
+      users.update(caller, params.username, body, origin, unchanged),
     ),
-    handle(deleteAuthUsersUsername, ({ caller, params, origin }) => users.remove(caller, params.username, origin)),
+    handle(deleteAuthUsersUsername, ({ caller, params, origin, unchanged }) =>
+      users.remove(caller, params.username, origin, unchanged),
+    ),
     handle(postAuthUsersUsernameResetPassword, ({ caller, params, body, origin }) =>
       users.resetPassword(caller, params.username, body.new_password, origin),
     ),

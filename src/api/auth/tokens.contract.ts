@@ -53,6 +53,7 @@ export const postAuthApiTokens = declare({
     scopes: { actions: ['upload'], distributions: ['jammy'] },
   },
   access: 'admin',
+  idempotencyKey: true,
   body: NewTokenSchema,
   success: 201,
   answer: CreatedTokenSchema,

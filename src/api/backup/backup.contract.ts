@@ -13,8 +13,9 @@ export const postBackup = declare({
   tag: 'backup',
   summary: 'Make a backup; answers when the archive is verified',
   access: 'admin',
+  idempotencyKey: true,
   action: 'never',
-  flags: { leaderOnly: true },
+  flags: { needsLeader: true },
   success: 201,
   answer: Type.Object(
     {

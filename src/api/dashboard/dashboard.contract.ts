@@ -3,10 +3,18 @@ import Type from 'typebox'
 import { CountsSchema } from '../shared/decision-schemas.ts'
 import { AuditEntrySchema } from '../shared/evidence-schemas.ts'
 import { declare } from '../http/route.ts'
+import { DroppedEvent } from '../shared/event-schemas.ts'
 import { PackageStatusSchema } from '../shared/words.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 
 const named = { package: Type.String(), version: Type.String(), distribution: Type.String(), arch: Type.String() }
+
+const COUNTS = {
+  package_count: Type.Integer(),
+  pending_reviews: Type.Integer(),
+  quarantined: Type.Integer(),
+  cve_findings: CountsSchema,
+}
 
 export const getDashboardSummary = declare({
   method: 'GET',
@@ -15,13 +23,7 @@ export const getDashboardSummary = declare({
   summary: 'Counts, and what happened last',
   access: 'reader+',
   answer: Type.Object(
-    {
-      package_count: Type.Integer(),
-      pending_reviews: Type.Integer(),
-      quarantined: Type.Integer(),
-      cve_findings: CountsSchema,
-      recent_activity: Type.Array(AuditEntrySchema, { maxItems: 20 }),
-    },
+    { ...COUNTS, recent_activity: Type.Array(AuditEntrySchema, { maxItems: 20 }) },
     { title: 'DashboardSummary' },
   ),
   problems: [],
@@ -120,6 +122,35 @@ export const getDashboardHistory = declare({
   problems: ['validation_error'],
 })
 
+const about = Object.fromEntries(Object.entries(named).map(([key, schema]) => [key, Nullable(schema)]))
+
+const EVENTS = {
+  snapshot: Type.Object(COUNTS, { title: 'SnapshotEvent' }),
+  package: Type.Object({ action: Type.String(), ...about, status: Nullable(Type.String()) }, { title: 'PackageEvent' }),
+  decision: Type.Object(
+    { ...about, action: Nullable(Type.String()), status: Nullable(Type.String()), decided_by: Nullable(Type.String()) },
+    { title: 'DecisionEvent' },
+  ),
+  scan: Type.Object(
+    { kind: Type.Enum(['rescan', 'rematch']), ...about, result: Type.String(), outcome: Nullable(Type.String()) },
+    { title: 'ScanEvent' },
+  ),
+  review_queue: Type.Object({ pending: Type.Integer() }, { title: 'ReviewQueueEvent' }),
+  sync: Type.Object(
+    { source_id: Type.Integer(), status: Type.String(), count: Type.Integer() },
+    { title: 'SyncEvent' },
+  ),
+  job: Type.Object(
+    {
+      ...{ job_id: Type.Integer(), kind: Type.String(), key: Type.String(), status: Type.String() },
+      ...{ done: Type.Integer(), total: Type.Integer() },
+    },
+    { title: 'JobEvent' },
+  ),
+  health: Type.Object({ status: Type.String() }, { title: 'HealthEvent' }),
+  dropped: DroppedEvent,
+}
+
 export const getDashboardEvents = declare({
   method: 'GET',
   path: '/dashboard/events',
@@ -129,5 +160,6 @@ export const getDashboardEvents = declare({
   limit: 'stream',
   answer: null,
   media: ['text/event-stream'],
+  events: EVENTS,
   problems: [],
 })

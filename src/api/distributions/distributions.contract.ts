@@ -103,6 +103,7 @@ export const postDistributionsPromote = declare({
   summary: 'Copy published packages into another distribution, with their verdicts and decisions',
   example: { package: 'acme-tool', version: '1.4.2-1', from_dist: 'jammy', to_dist: 'noble' },
   access: 'maintainer+',
+  idempotencyKey: true,
   action: 'promote',
   targets: ({ body: { packages, ...one } }) =>
     [...(packages ?? []), ...(one.package === undefined ? [] : [one.package])].flatMap((wanted) => {
@@ -178,10 +179,11 @@ export const postDistributionsMigrate = declare({
   summary: 'Copy every published package of a distribution into another',
   example: { from_dist: 'jammy', to_dist: 'noble', dry_run: true },
   access: 'maintainer+',
+  idempotencyKey: true,
   action: 'promote',
   targets: ({ body }) => [{ distribution: body.from_dist }, { distribution: body.to_dist }],
   limit: 'distributions',
-  flags: { leaderOnly: true },
+  flags: { needsLeader: true },
   body: Type.Object(
     {
       from_dist: Type.String({ minLength: 1 }),
@@ -217,7 +219,7 @@ export const postDistributionsInit = declare({
   summary: 'Publish the index of every active distribution again',
   access: 'admin',
   limit: 'distributions',
-  flags: { leaderOnly: true },
+  flags: { needsLeader: true },
   answer: Type.Object(
     {
       status: Type.Enum(['ok', 'partial']),
@@ -228,5 +230,5 @@ export const postDistributionsInit = declare({
     },
     { title: 'Initialization' },
   ),
-  problems: ['signing_key_missing', 'passive_replica'],
+  problems: ['signing_key_missing', 'task_cancelled'],
 })

@@ -11,7 +11,7 @@ import type { Promote } from '../../packages/copies/promote.ts'
 import type { PromoteSeveral } from '../../packages/copies/promote-several.ts'
 import type { Readers } from '../../accounts/readers/readers.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
-import type { Publisher } from '../../publish/publisher.ts'
+import { INIT, type Initialized } from '../../publish/initialize-task.ts'
 import { unknownDistribution } from '../../formats/unknown-distribution.ts'
 import { distributionRows, servedPackages } from '../../store/records/served-query.ts'
 import { sendList } from '../http/list-stream.ts'
@@ -33,7 +33,6 @@ export interface DistributionDeps {
   db: Db
   clock: Clock
   audit: AuditLog
-  publisher: Publisher
   /** all distributions, active or not */
   all: readonly Offered[]
   isActive(codename: string): boolean
@@ -101,8 +100,8 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
     }),
     handle(postDistributionsInit, async ({ caller, origin }) => {
       if (!(await deps.hasSigningKey())) throw new Problem('signing_key_missing', 'there is no signing key in gnupg/')
-      const active = deps.all.filter(({ distribution }) => deps.isActive(distribution.codename))
-      const results = await deps.publisher.initialize(active)
+      const request = { kind: INIT, createdBy: caller.name, requestId: origin.requestId }
+      const { results } = (await deps.tasks.run(request)) as unknown as Initialized
       const ok = results.every((result) => result.ok)
       await deps.audit.record({
         action: 'INIT_DISTS',

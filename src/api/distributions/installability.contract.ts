@@ -79,7 +79,7 @@ export const postDistributionsCodenameInstallability = declare({
   access: 'maintainer+',
   targets: ({ params }) => [{ distribution: params.codename }],
   limit: 'distributions',
-  flags: { leaderOnly: true },
+  flags: { needsLeader: true },
   params,
   answer: Type.Object({ status: Type.Literal('queued'), codename: Type.String(), task_id: Type.Integer() }),
   problems: ['not_found'],

@@ -19,6 +19,9 @@ export const IMPLIED_CODES = [
   'database_unavailable',
   'overloaded',
   'passive_replica',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+  'changed_meanwhile',
   'shutting_down',
 ] as const satisfies readonly ProblemCode[]
 
@@ -43,7 +46,9 @@ export function impliedProblems(route: Declaration): ImpliedCode[] {
   if (flags.sessionOnly) codes.push('session_required')
   if (!isPublic && !flags.enrolment) codes.push('mfa_required')
   if (flags.enterprise) codes.push('feature_unavailable')
-  if (flags.leaderOnly) codes.push('passive_replica')
+  if (flags.leaderOnly || flags.needsLeader) codes.push('passive_replica')
+  if (route.edited && takesBody) codes.push('changed_meanwhile')
+  if (route.idempotencyKey) codes.push('idempotency_in_progress', 'idempotency_key_reused')
   return codes
 }
 

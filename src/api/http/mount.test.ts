@@ -47,6 +47,14 @@ const routes: Route[] = [
   route({
     ...common,
     method: 'POST',
+    path: '/queued',
+    access: 'maintainer+',
+    flags: { needsLeader: true },
+    handle: async () => ({ ran: ran.push('queued') }),
+  }),
+  route({
+    ...common,
+    method: 'POST',
     path: '/personal',
     access: 'reader+',
     flags: { sessionOnly: true },
@@ -119,7 +127,7 @@ const callerOf = (kind: Caller['kind'], role: Caller['role']): Caller => ({
 })
 
 let app: FastifyInstance
-let now: { leads: boolean; lacks: string | null; accepts: boolean; production: boolean }
+let now: { leads: boolean; led: boolean; lacks: string | null; accepts: boolean; production: boolean }
 let denied: string[]
 let observed: { method: string; path: string; status: number }[]
 let lines: Record<string, unknown>[]
@@ -144,6 +152,8 @@ async function start(production = false): Promise<void> {
         throw new Problem('feature_unavailable', 'not in this edition', { feature, edition: 'community' })
     },
     leads: async () => now.leads,
+    hasLeader: async () => now.leads || now.led,
+    keptAnswers: { begin: async () => ({ state: 'running' }), clean: async () => {} },
     formatOf: (codename) => ({ one: 'f', two: 'g' })[codename] ?? null,
     accepting: () => now.accepts,
     observe: ({ method, path, status }) => void observed.push({ method, path, status }),
@@ -156,7 +166,7 @@ beforeEach(async () => {
   denied = []
   observed = []
   lines = []
-  now = { leads: true, lacks: null, accepts: true, production: false }
+  now = { leads: true, led: true, lacks: null, accepts: true, production: false }
   await start()
 })
 afterEach(() => app.close())
@@ -246,6 +256,16 @@ describe('flags', () => {
     expect(reply).toMatchObject({ status: 503, body: { code: 'passive_replica' }, headers: { 'retry-after': '5' } })
     expect(await ask('GET', '/api/v1/plain', 'token reader')).toMatchObject({ status: 200 })
     expect(ran).toEqual(['plain'])
+  })
+
+  test('a passive replica queues work for the leader, as long as there is one', async () => {
+    now.leads = false
+    expect(await ask('POST', '/api/v1/queued', 'token maintainer')).toMatchObject({ status: 200 })
+    now.led = false
+    expect(await ask('POST', '/api/v1/queued', 'token maintainer')).toMatchObject({
+      ...{ status: 503, body: { code: 'passive_replica' }, headers: { 'retry-after': '5' } },
+    })
+    expect(ran).toEqual(['queued'])
   })
 
   test('an API token is refused on session-only routes', async () => {

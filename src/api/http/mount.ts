@@ -3,7 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../domain/caller.ts'
 import { isProblem, Problem } from '../../domain/problem.ts'
 import { mayAccess, type Access } from '../../domain/roles.ts'
+import type { KeptAnswers } from '../../store/kept-answers.ts'
 import { bodyStream, requireAnnounced } from './bodies.ts'
+import { answerOnce } from './idempotency.ts'
+import { requireUnchanged, tagEdited } from './if-match.ts'
 import type { RateLimiter } from './limits.ts'
 import type { Arriving } from './listener.ts'
 import { credentialOf } from './protocol.ts'
@@ -15,11 +18,14 @@ import { requireDeclared, requireStorable } from './storable.ts'
 export interface MountDeps {
   authenticate(authorization: string | undefined): Promise<Caller>
   limiter: RateLimiter
+  keptAnswers: KeptAnswers
   production: boolean
   /** @throws Problem('feature_unavailable') when the edition lacks the feature */
   requireFeature(feature: string): void
   /** whether this replica may do what only the leader does */
   leads(): Promise<boolean>
+  /** whether this or another replica leads */
+  hasLeader(): Promise<boolean>
   /** the format of a distribution; null when there is no such distribution */
   formatOf(codename: string): string | null
   /** called when a write was refused because of the caller's role or of the scopes of its token */
@@ -131,9 +137,11 @@ async function requireRights(request: FastifyRequest, route: Route, access: Acce
     throw new Problem('mfa_required', 'set up a second factor first: your role needs one here')
   await inScopes(request, route, deps, () => requireScopedAction(caller, route))
   if (route.flags?.enterprise) deps.requireFeature(route.flags.enterprise)
-  if (route.flags?.leaderOnly && !(await deps.leads()))
-    throw new Problem('passive_replica', 'this replica is passive; ask the leader', {}, { retryAfterSeconds: 5 })
+  if (route.flags?.leaderOnly && !(await deps.leads())) throw passive('this replica is passive; ask the leader')
+  if (route.flags?.needsLeader && !(await deps.hasLeader())) throw passive('no replica leads at the moment')
 }
+
+const passive = (sentence: string) => new Problem('passive_replica', sentence, {}, { retryAfterSeconds: 5 })
 
 async function inScopes(
   request: FastifyRequest,
@@ -161,6 +169,7 @@ export async function countUnknown(request: FastifyRequest, deps: MountDeps): Pr
 
 async function answer(request: FastifyRequest, reply: FastifyReply, route: Route, deps: MountDeps): Promise<unknown> {
   reply.code(route.success ?? 200)
+  const keys = typeof route.edited === 'object' ? route.edited : []
   const call: Call<never, never, never> = {
     params: request.params as never,
     query: request.query as never,
@@ -168,11 +177,14 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
     caller: request.caller,
     admitAgain: () => admitAgain(request, route, deps),
     bodyStream: () => bodyStream(request, route.stream?.mostBytes ?? 0),
+    unchanged: (before) => requireUnchanged(request, before, keys),
     origin: { ip: request.clientAddress, requestId: request.id },
     raw: request,
     reply,
   }
-  const body = await route.handle(call)
+  const run = () => route.handle(call)
+  const body = route.idempotencyKey ? await answerOnce({ request, reply, route }, deps.keptAnswers, run) : await run()
+  if (keys.length > 0) tagEdited(reply, body, keys)
   // A handler that streams returns undefined because it has sent the reply itself.
   return body === undefined ? reply : body
 }

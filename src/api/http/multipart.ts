@@ -1,8 +1,10 @@
 // Reads an upload form: one file, which is streamed, and text fields before or after it.
+import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { invalidField, Problem } from '../../domain/problem.ts'
 import { tooLarge } from '../../intake/receive.ts'
 import { requireStorable } from './storable.ts'
+import { sha256Hex } from '../../kernel/crypto.ts'
 import { asError } from '../../kernel/errors.ts'
 
 export interface FormShape {
@@ -20,7 +22,7 @@ const SHAPE: FormShape = { file: 'file', mostFields: 16, fieldBytes: 4096, formB
 /**
  * Streams the form's file to `store` and passes each text field to `field` as it arrives, so that a bad field ends the
  * upload before the file is received.
- * @returns the text fields
+ * @returns the text fields; `bodyDigest` of a request with an `Idempotency-Key` is set
  * @throws Problem('file_too_large') over `maxBytes`, Problem('validation_error') for any other body
  */
 export async function readUploadForm(
@@ -37,6 +39,7 @@ export async function readUploadForm(
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > options.maxBytes + formBytes) throw tooLarge(options.maxBytes)
   const fields: Record<string, string> = {}
+  const hash = request.headers['idempotency-key'] === undefined ? null : createHash('sha256')
   let hasFile = false
   let left = formBytes
   try {
@@ -52,7 +55,7 @@ export async function readUploadForm(
         fields[part.fieldname] = value
         options.field(part.fieldname, value)
       } else if (part.fieldname === file) {
-        await options.store(part.file, part.filename)
+        await options.store(hash ? hashed(part.file, (chunk) => hash.update(chunk)) : part.file, part.filename)
         hasFile = true
       } else throw invalidField(part.fieldname, 'is not a file field of this form')
     }
@@ -61,7 +64,18 @@ export async function readUploadForm(
     throw error instanceof Problem ? error : formProblem(error)
   }
   if (!hasFile) throw invalidField(file, 'is required')
+  if (hash) request.bodyDigest = sha256Hex(JSON.stringify([Object.entries(fields).sort(), hash.digest('hex')]))
   return fields
+}
+
+async function* hashed(
+  file: AsyncIterable<Uint8Array>,
+  update: (chunk: Uint8Array) => void,
+): AsyncIterable<Uint8Array> {
+  for await (const chunk of file) {
+    update(chunk)
+    yield chunk
+  }
 }
 
 /** Reads the rest of the body. Node does not discard a body read in part, so the next request would wait forever. */

@@ -31,6 +31,12 @@ export interface Call<P, Q, B> {
    * @throws Problem `body_too_large`, or `validation_error` when the client leaves before the end
    */
   bodyStream(): AsyncIterable<Uint8Array>
+  /**
+   * Of a route with `edited`: compares the state before a change with `If-Match`. Call it in the transaction of the change.
+   * @param before in the form in which GET answers it
+   * @throws Problem `changed_meanwhile`
+   */
+  unchanged(before: object): void
   origin: Origin
   raw: FastifyRequest
   reply: FastifyReply
@@ -69,8 +75,10 @@ export interface Route {
     sessionOnly?: boolean
     /** works without a second factor that the settings require */
     enrolment?: boolean
-    /** a passive replica answers 503 `passive_replica` */
+    /** long work that the specification keeps from passive replicas: they answer 503 `passive_replica` */
     leaderOnly?: boolean
+    /** long work as a task, which any replica queues; 503 `passive_replica` only while no replica leads */
+    needsLeader?: boolean
     /** missing from the community edition: 402 `feature_unavailable` with this feature */
     enterprise?: string
     /** not in the OpenAPI document (aliases) */
@@ -91,6 +99,13 @@ export interface Route {
   stream?: { mostBytes: number; media: readonly string[] }
   /** the protocol whose errors and challenges it uses instead of ours; all routes of a prefix share one object */
   protocol?: Protocol
+  /** a POST that makes something, and whose JSON answer is kept for a day for a request with the same `Idempotency-Key` */
+  idempotencyKey?: boolean
+  /**
+   * It reads or changes one thing that people edit: an answer with all of these keys has an `ETag` made of them, and a change may
+   * have `If-Match`. With `handler` the handler does both.
+   */
+  edited?: 'handler' | readonly string[]
   /** replaces the limit of 1 MB for bodies */
   bodyLimitBytes?: number
   params?: TSchema
@@ -108,12 +123,16 @@ export interface Route {
   answer: TSchema | null
   /** of streams and files; with an `answer`, what clients get that ask for it in `Accept` */
   media?: readonly string[]
+  /** of a `text/event-stream`: the data of each event by its name; `message` is one without a name */
+  events?: Readonly<Record<string, TSchema>>
   /** errors whose body has the fields of success as well */
   verdicts?: readonly ProblemCode[]
   /** error codes in addition to those that `impliedProblems` derives */
   problems: readonly ProblemCode[]
   /** Checks the headers before the body is read. @throws Problem */
   beforeBody?(request: FastifyRequest): void
+  /** Reads a body that only the handler reads, and sets `bodyDigest`, for comparison with an earlier request. @throws Problem */
+  digestBody?(request: FastifyRequest): Promise<void>
   /** returns the body; undefined when it has sent the reply itself */
   handle(call: Call<never, never, never>): Promise<unknown>
 }
@@ -139,7 +158,7 @@ interface Declared<P, Q, B, A extends Access | 'public'> extends Omit<
 }
 
 /** An endpoint without its handler, for clients and the OpenAPI document. */
-export type Declaration = Omit<Route, 'handle' | 'beforeBody'>
+export type Declaration = Omit<Route, 'handle' | 'beforeBody' | 'digestBody'>
 
 type Optional = TSchema | undefined
 type Handler<P, Q, B, A extends Access | 'public'> = Declared<P, Q, B, A>['handle']
@@ -158,7 +177,7 @@ export function declare<
 export function handle<A extends Access | 'public', P, Q, B>(
   declaration: Omit<Declared<P, Q, B, A>, 'handle'>,
   handler: Handler<P, Q, B, A>,
-  more: Pick<Route, 'beforeBody'> = {},
+  more: Pick<Route, 'beforeBody' | 'digestBody'> = {},
 ): Route {
   return { ...declaration, ...more, handle: handler } as unknown as Route
 }

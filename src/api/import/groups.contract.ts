@@ -36,7 +36,7 @@ export const deleteImportGroupsName = declare({
   tag: 'import',
   summary: 'Delete every package of an import group',
   access: 'maintainer+',
-  flags: { leaderOnly: true },
+  flags: { needsLeader: true },
   params: Type.Object({
     name: Type.String({ minLength: 1, maxLength: 100, description: 'of the group', examples: ['web-servers'] }),
   }),

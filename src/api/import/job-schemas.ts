@@ -1,5 +1,5 @@
 // The shapes of import jobs in answers and requests.
-import Type from 'typebox'
+import Type, { type TSchema } from 'typebox'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 
 /** docs/api-decisions.md, section 8 */
@@ -18,6 +18,8 @@ export const JobSchema = Type.Object(
   },
   { title: 'ImportJob' },
 )
+/** The last event of a stream of lines: the job. */
+export const ended = (job: TSchema) => Type.Intersect([job, Type.Object({ message: Type.String() })])
 export const CancelledJob = Type.Object(
   {
     job_id: Type.Integer(),

@@ -1,7 +1,8 @@
 // Declarations of /import/mirror: starting runs of mirrors, and their jobs.
 import Type from 'typebox'
-import { CancelledJob, FromIndex, JobId, JobSchema } from './job-schemas.ts'
+import { CancelledJob, ended, FromIndex, JobId, JobSchema } from './job-schemas.ts'
 import { declare } from '../http/route.ts'
+import { JobLine } from '../shared/event-schemas.ts'
 import { Nullable } from '../http/schemas.ts'
 
 export const MirrorJob = Type.Intersect(
@@ -94,6 +95,7 @@ export const getImportMirrorJobsIdStream = declare({
   query: FromIndex,
   answer: null,
   media: ['text/event-stream'],
+  events: { message: Type.Union([JobLine, ended(MirrorJob)]) },
   problems: ['not_found', 'validation_error'],
 })
 

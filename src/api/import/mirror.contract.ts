@@ -75,6 +75,7 @@ export const getImportMirrorSourcesId = declare({
   tag: 'import',
   summary: 'What is mirrored of a source, with all names of the selection',
   access: 'uploader+',
+  edited: 'handler',
   params: Id,
   answer: MirrorSchema,
   problems: ['not_found', 'unknown_distribution', 'distribution_inactive'],
@@ -87,17 +88,11 @@ export const putImportMirrorSourcesId = declare({
   summary: 'Set what is mirrored of a source; with `If-Match` only in place of that state',
   example: { distribution: 'bookworm', enabled: true, names: ['nginx', 'libnginx-mod-*'], keep_latest: 2 },
   access: 'maintainer+',
+  edited: 'handler',
   params: Id,
   body: Fields,
   answer: MirrorSchema,
-  problems: [
-    'validation_error',
-    'not_found',
-    'unknown_distribution',
-    'distribution_inactive',
-    'format_mismatch',
-    'changed_meanwhile',
-  ],
+  problems: ['validation_error', 'not_found', 'unknown_distribution', 'distribution_inactive', 'format_mismatch'],
 })
 
 export const deleteImportMirrorSourcesId = declare({
@@ -106,6 +101,7 @@ export const deleteImportMirrorSourcesId = declare({
   tag: 'import',
   summary: 'Mirror nothing of a source any more; imported packages stay',
   access: 'maintainer+',
+  edited: 'handler',
   params: Id,
   answer: Type.Object({ status: Type.Literal('deleted'), id: Type.Integer(), name: Type.String() }),
   problems: ['not_found'],

@@ -1,4 +1,5 @@
 // /import/mirror: the mirror of each source, the plan of a run, and the schedule.
+import type { FastifyRequest } from 'fastify'
 import { selectionOf, type MirrorSelection } from '../../domain/mirror-selection.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -24,7 +25,7 @@ import {
   putImportMirrorSourcesId,
 } from './mirror.contract.ts'
 import { mirrorJobOf } from './mirror-jobs.ts'
-import { requireMatch, tagged } from '../http/if-match.ts'
+import { requireMatch, stateOf, tagged } from '../http/if-match.ts'
 import { handle, type Route } from '../http/route.ts'
 import { recordChange } from '../settings/settings.ts'
 
@@ -59,19 +60,14 @@ export function importMirrorRoutes(deps: ImportMirrorDeps): Route[] {
     }),
     handle(getImportMirrorSourcesId, async ({ params, reply }) => {
       const mirror = await mirrors.find(params.id)
-      return tagged(reply, stateOf(mirror.row), await one(deps, mirror))
+      return tagged(reply, mirrorState(mirror.row), await one(deps, mirror))
     }),
     handle(putImportMirrorSourcesId, async ({ params, body, caller, origin, raw, reply }) => {
-      const mirror = await mirrors.put(params.id, fieldsOf(body), caller, origin, (before) =>
-        requireMatch(raw, stateOf(before), {
-          updated_at: isoTimeOrNull(before?.updated_at),
-          updated_by: before?.updated_by ?? null,
-        }),
-      )
-      return tagged(reply, stateOf(mirror.row), await one(deps, mirror))
+      const mirror = await mirrors.put(params.id, fieldsOf(body), caller, origin, unchanged(raw))
+      return tagged(reply, mirrorState(mirror.row), await one(deps, mirror))
     }),
-    handle(deleteImportMirrorSourcesId, async ({ params, caller, origin }) => {
-      const { id, name } = await mirrors.remove(params.id, caller, origin)
+    handle(deleteImportMirrorSourcesId, async ({ params, caller, origin, raw }) => {
+      const { id, name } = await mirrors.remove(params.id, caller, origin, unchanged(raw))
       return { status: 'deleted', id, name }
     }),
     handle(getImportMirrorSourcesIdPlan, async ({ params, reply }) =>
@@ -90,7 +86,17 @@ export function importMirrorRoutes(deps: ImportMirrorDeps): Route[] {
 }
 
 /** The state of a mirror for `ETag`. */
-const stateOf = (row: MirrorRow | null) => row?.updated_at.getTime() ?? 'none'
+const mirrorState = (row: MirrorRow | null) =>
+  row
+    ? stateOf({ ...row, selection: selectionOf(row.selection) }, ['distribution', 'enabled', 'selection', 'updated_at'])
+    : 'none'
+
+/** Refuses a change if the mirror changed since its sender read it and the request names the state that was read. */
+const unchanged = (request: FastifyRequest) => (before: MirrorRow | null) =>
+  requireMatch(request, mirrorState(before), {
+    updated_at: isoTimeOrNull(before?.updated_at),
+    updated_by: before?.updated_by ?? null,
+  })
 
 /** Aborts when the client leaves. */
 function closing(reply: { raw: NodeJS.EventEmitter }): AbortSignal {

@@ -49,6 +49,7 @@ export const postImportReservations = declare({
   summary: 'Reserve a package name or a pattern of names for uploads or for one import source',
   example: { pattern: 'acme-*' },
   access: 'maintainer+',
+  idempotencyKey: true,
   limit: 'import',
   body: Type.Object(
     {

@@ -5,6 +5,7 @@ import type { Target } from '../../domain/scopes.ts'
 import { Nullable } from '../http/schemas.ts'
 import { JobId, JobSchema } from './job-schemas.ts'
 import { declare } from '../http/route.ts'
+import { ErrorEvent } from '../shared/event-schemas.ts'
 
 const Text = Type.String({ minLength: 1, maxLength: 300 })
 const SourceId = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
@@ -57,17 +58,23 @@ export const ImportResult = Type.Object(
   { title: 'ImportResult' },
 )
 
+const TOTALS = {
+  success: Type.Boolean({ description: 'no package ended in an error' }),
+  imported: Type.Integer({ description: 'new records that are published or held for review' }),
+  errors: Type.Integer(),
+  counts: Type.Object(Object.fromEntries(IMPORT_OUTCOMES.map((outcome) => [outcome, Type.Integer()]))),
+}
+
 const Summary = Type.Object(
   {
-    success: Type.Boolean({ description: 'no package ended in an error' }),
-    imported: Type.Integer({ description: 'new records that are published or held for review' }),
-    errors: Type.Integer(),
-    counts: Type.Object(Object.fromEntries(IMPORT_OUTCOMES.map((outcome) => [outcome, Type.Integer()]))),
+    ...TOTALS,
     results: Type.Array(ImportResult),
     error_details: Type.Array(ImportResult),
   },
   { title: 'ImportSummary' },
 )
+
+const ImportEnd = Type.Object({ status: Type.Literal('done'), ...TOTALS }, { title: 'ImportEnd' })
 
 const SEVERAL_PROBLEMS = ['validation_error', 'unknown_distribution', 'distribution_inactive'] as const
 
@@ -78,6 +85,7 @@ export const postImport = declare({
   summary: 'Import several packages of sources; one that fails does not stop the others',
   example: { packages: ['nginx'], distribution: 'bookworm', with_dependencies: true },
   access: 'uploader+',
+  idempotencyKey: true,
   action: 'import',
   targets: targetsOf,
   limit: 'import',
@@ -98,6 +106,7 @@ const stream = {
   body: Several,
   answer: null,
   media: ['text/event-stream'],
+  events: { result: ImportResult, end: Type.Union([ImportEnd, ErrorEvent]) },
   problems: SEVERAL_PROBLEMS,
 } as const
 
@@ -121,6 +130,7 @@ export const postImportBulk = declare({
   summary: 'Import many packages of sources as a task',
   example: { packages: ['nginx', 'curl'], distribution: 'bookworm', with_dependencies: true },
   access: 'uploader+',
+  idempotencyKey: true,
   action: 'import',
   targets: targetsOf,
   limit: 'import',

@@ -72,9 +72,16 @@ const SourceSchema = Type.Object(
     signed_by: Type.Array(Type.String()),
     created_at: TimeSchema,
     created_by: Type.String(),
+    updated_at: Nullable(TimeSchema),
   },
   { title: 'Source' },
 )
+/** What people change of a source. A key is not among its answers, but `updated_at` changes with it. */
+const EDITED = [
+  ...['name', 'url', 'mirrors', 'distribution', 'components', 'architectures', 'target', 'enabled', 'security'],
+  ...['allow_unsigned', 'has_key', 'updated_at'],
+]
+
 const Id = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 100, description: 'number or key of the source', examples: ['7'] }),
 })
@@ -95,6 +102,7 @@ export const getImportSourcesId = declare({
   tag: 'import',
   summary: 'An upstream repository',
   access: 'uploader+',
+  edited: EDITED,
   params: Id,
   answer: SourceSchema,
   problems: ['not_found'],
@@ -115,6 +123,7 @@ export const postImportSources = declare({
     target: 'bookworm',
   },
   access: 'maintainer+',
+  idempotencyKey: true,
   limit: 'import',
   body: Type.Intersect(
     [Type.Object({ name: FIELDS.name, type: Type.Enum([...REPO_FORMAT_WORDS.all]), url: FIELDS.url }), SourceFields],
@@ -132,6 +141,7 @@ export const patchImportSourcesId = declare({
   summary: 'Change an upstream repository',
   example: { enabled: false },
   access: 'maintainer+',
+  edited: EDITED,
   params: Id,
   body: SourceFields,
   answer: SourceSchema,
@@ -144,10 +154,25 @@ export const deleteImportSourcesId = declare({
   tag: 'import',
   summary: 'Delete an upstream repository and its catalog; imported packages stay',
   access: 'maintainer+',
+  edited: EDITED,
   params: Id,
   answer: Type.Object({ status: Type.Literal('deleted'), id: Type.Integer(), name: Type.String() }),
   problems: ['not_found', 'built_in_source'],
 })
+
+const SyncProgress = Type.Object(
+  {
+    status: Type.String({ description: 'started, downloading, verifying, syncing, then done or error' }),
+    count: Nullable(Type.Integer({ description: 'packages so far; with `done` those of the source' })),
+    message: Type.String(),
+    source_id: Type.Integer(),
+  },
+  {
+    title: 'SyncProgress',
+    additionalProperties: true,
+    description: 'with `done` also `left_out`, with `error` the keys of `Error`',
+  },
+)
 
 export const postImportSourcesIdSync = declare({
   method: 'POST',
@@ -160,6 +185,7 @@ export const postImportSourcesIdSync = declare({
   params: Id,
   answer: null,
   media: ['text/event-stream'],
+  events: { message: SyncProgress },
   problems: ['not_found', 'passive_replica'],
 })
 
@@ -222,6 +248,7 @@ export const postImportPackages = declare({
     with_dependencies: true,
   },
   access: 'uploader+',
+  idempotencyKey: true,
   action: 'import',
   targets: ({ body: { package: name, distribution, with_dependencies } }) => [
     { name, distribution },

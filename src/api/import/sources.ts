@@ -49,11 +49,11 @@ export function importRoutes(deps: ImportRouteDeps): Route[] {
     }),
     handle(getImportSourcesId, async ({ params }) => view(await sources.find(params.id))),
     handle(postImportSources, async ({ body, caller, origin }) => view(await sources.create(body, caller, origin))),
-    handle(patchImportSourcesId, async ({ params, body, caller, origin }) =>
-      view(await sources.change(params.id, body, caller, origin)),
+    handle(patchImportSourcesId, async ({ params, body, caller, origin, unchanged }) =>
+      view(await sources.change(params.id, body, caller, origin, (before) => unchanged(view(before)))),
     ),
-    handle(deleteImportSourcesId, async ({ params, caller, origin }) => {
-      const { id, name } = await sources.remove(params.id, caller, origin)
+    handle(deleteImportSourcesId, async ({ params, caller, origin, unchanged }) => {
+      const { id, name } = await sources.remove(params.id, caller, origin, (before) => unchanged(view(before)))
       return { status: 'deleted', id, name }
     }),
     handle(postImportSourcesIdSync, async ({ params, caller, origin, raw, reply }) => {

@@ -1,9 +1,10 @@
 // Declarations of /import: syncs of several sources, their jobs and schedule, and what security sources have newer.
 import Type from 'typebox'
 import { REPO_FORMAT_WORDS } from '../../config/repo-format.ts'
-import { CancelledJob, FromIndex, JobId, JobSchema } from './job-schemas.ts'
+import { CancelledJob, ended, FromIndex, JobId, JobSchema } from './job-schemas.ts'
 import { Nullable, pageOf, pageQuery, TimeSchema } from '../http/schemas.ts'
 import { declare } from '../http/route.ts'
+import { JobLine } from '../shared/event-schemas.ts'
 
 const TARGETS = ['all', ...REPO_FORMAT_WORDS.all]
 
@@ -114,6 +115,7 @@ export const getImportSyncJobsIdStream = declare({
   query: FromIndex,
   answer: null,
   media: ['text/event-stream'],
+  events: { message: Type.Union([JobLine, ended(JobSchema)]) },
   problems: ['not_found', 'validation_error'],
 })
 

@@ -3,12 +3,25 @@ import Type from 'typebox'
 import { LOG_LEVELS } from '../../domain/log-levels.ts'
 import { declare } from '../http/route.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
+import { DroppedEvent } from '../shared/event-schemas.ts'
 
 const filters = {
   level: Type.Optional(Type.Enum([...LOG_LEVELS], { description: 'the least severe level' })),
   q: Type.Optional(Type.String({ maxLength: 200, description: 'part of the line, ignoring case' })),
   logger: Type.Optional(Type.String({ maxLength: 100, description: '`service`, `listener` or `parent`' })),
 }
+
+const LogEntry = Type.Object(
+  {
+    timestamp: TimeSchema,
+    level: Type.Enum([...LOG_LEVELS]),
+    name: Nullable(Type.String()),
+    message: Type.String(),
+    request_id: Nullable(Type.String()),
+    data: Nullable(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { title: 'LogEntry' },
+)
 
 export const getLogs = declare({
   method: 'GET',
@@ -23,16 +36,7 @@ export const getLogs = declare({
   }),
   answer: Type.Object(
     {
-      items: Type.Array(
-        Type.Object({
-          timestamp: TimeSchema,
-          level: Type.Enum([...LOG_LEVELS]),
-          name: Nullable(Type.String()),
-          message: Type.String(),
-          request_id: Nullable(Type.String()),
-          data: Nullable(Type.Record(Type.String(), Type.Unknown())),
-        }),
-      ),
+      items: Type.Array(LogEntry),
       total: Type.Integer({ description: 'entries in this answer' }),
       limit: Type.Integer(),
       complete: Type.Boolean({ description: 'false when there are, or may be, older entries' }),
@@ -52,5 +56,6 @@ export const getLogsStream = declare({
   query: Type.Object(filters),
   answer: null,
   media: ['text/event-stream'],
+  events: { log: LogEntry, dropped: DroppedEvent },
   problems: ['validation_error'],
 })

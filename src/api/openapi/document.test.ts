@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { declarations } from '../contract.ts'
 import type { Declaration } from '../http/route.ts'
 import { descriptionOf, openapi } from './document.ts'
+import { EXAMPLES } from './examples.ts'
 import { createSchemas } from './schemas.ts'
 
 interface Parameter {
@@ -15,7 +16,7 @@ interface Parameter {
 }
 
 interface Document {
-  paths: Record<string, Record<string, { operationId: string; parameters: (Parameter | { $ref: string })[] }>>
+  paths: Record<string, Record<string, { operationId: string; parameters?: (Parameter | { $ref: string })[] }>>
   components: { parameters: Record<string, Parameter>; schemas: Record<string, object> }
 }
 
@@ -38,7 +39,7 @@ test('every parameter has a description and an example that it takes', () => {
   const ajv = new Ajv2020({ strict: false })
   ajv.addSchema(document, 'openapi')
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
-  const faults = operations.flatMap(({ operationId, parameters }) =>
+  const faults = operations.flatMap(({ operationId, parameters = [] }) =>
     parameters
       .map((one) =>
         '$ref' in one ? (document.components.parameters[one.$ref.split('/').at(-1) ?? ''] as Parameter) : one,
@@ -51,6 +52,21 @@ test('every parameter has a description and an example that it takes', () => {
   )
   expect(operations.length).toBeGreaterThan(150)
   expect(faults).toEqual([])
+})
+
+test.each(Object.entries(EXAMPLES))('the example of %s is such an answer, and has all of its keys', (name, example) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema(document, 'openapi')
+  const validate = ajv.compile({ $ref: `openapi#/components/schemas/${name}` })
+  expect([validate(example), validate.errors]).toEqual([true, null])
+  const { properties } = document.components.schemas[name] as { properties: object }
+  expect(Object.keys(example).filter((key) => !(key in properties))).toEqual([])
+})
+
+test('every event stream says what its events hold', () => {
+  const streams = shown.filter(({ media }) => media?.includes('text/event-stream'))
+  expect(streams.length).toBeGreaterThan(8)
+  expect(streams.filter(({ events }) => !events).map(nameOf)).toEqual([])
 })
 
 test('is small enough to be loaded whole', () => {
@@ -85,7 +101,7 @@ test.each([
   ['POST /auth/token', 'No credential is needed. At most 10 requests per minute and address.'],
   [
     'POST /distributions/promote',
-    'Roles: admin, maintainer. Tokens with scopes need the action `promote`. At most 5 requests per minute and caller.',
+    'Roles: admin, maintainer. Scope: `promote`. At most 5 requests per minute and caller.',
   ],
   ['POST /auth/logout', 'Any role. It needs a login session: an API token is answered `session_required`.'],
 ])('the description of %s says who may call it and how often', (name, text) => {

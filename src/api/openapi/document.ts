@@ -13,7 +13,8 @@ import { createSchemas } from './schemas.ts'
 const ABOUT = [
   'A private repository for operating-system packages with a gate in front.',
   "Where an operation names no limit, GET counts as a read of the role's rate limit and other methods as a write.",
-  'Where it names no action, tokens with scopes need `read` for GET, and `manage` for other methods and for what only admins may do.',
+  'Tokens with scopes need the action that it names as its scope; where it names none, they need `read` for GET, and `manage` for other methods and for what only admins may do.',
+  'The events of a stream are in `x-events` beside its schema, by name; one without a name is called `message`, and `heartbeat` without data may come at any time.',
   'Connections get further answers, which belong to no operation: 400 `malformed_request`, 404 `unknown_api_version`,',
   '405 `method_not_allowed`, 408 `request_timeout` and 431 `header_too_large`, all with the schema `Error`.',
 ].join(' ')
@@ -23,7 +24,7 @@ const WITHOUT_BODY = ['304', '412', '416']
 
 interface Operation {
   [key: string]: unknown
-  parameters: object[]
+  parameters?: object[]
 }
 
 /** What an operation needs to be shown. */
@@ -76,11 +77,13 @@ function operation(route: Declaration, parts: Parts): Operation {
     summary: route.summary,
     description: descriptionOf(route),
     ...securityOf(route),
-    parameters: parametersOf(route, parts.shown),
+    ...listed(parametersOf(route, parts.shown)),
     ...requestBody(route, parts),
     responses: { ...parts.errorsOf(route), ...successesOf(route, parts) },
   }
 }
+
+const listed = (parameters: object[]) => (parameters.length > 0 ? { parameters } : {})
 
 function rolesText(access: Declaration['access']): string {
   if (access === 'public') return 'No credential is needed.'
@@ -90,7 +93,7 @@ function rolesText(access: Declaration['access']): string {
 function scopeText(action: ReturnType<typeof actionOf>): string {
   if (action === 'always') return 'Open to tokens with any scopes.'
   if (action === 'never') return 'Closed to tokens with scopes.'
-  return `Tokens with scopes need the action \`${action}\`.`
+  return `Scope: \`${action}\`.`
 }
 
 /** The declaration in sentences: who may call it, how often, and from where. `ABOUT` says what holds for all others. */
@@ -123,16 +126,28 @@ function securityOf({ access, protocol }: Declaration): object {
   return protocol ? { security: [{ [protocol.challenge.scheme.toLowerCase()]: [] }] } : {}
 }
 
+/** OpenAPI 3.1 has no words for events. `itemSchema` of 3.2 does not tell their names. */
+function eventsOf({ events }: Declaration, type: string, shown: Parts['shown']): object {
+  if (!events || type !== 'text/event-stream') return {}
+  return { 'x-events': Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, shown(schema)])) }
+}
+
 function successesOf(route: Declaration, { shown }: Parts): Record<string, object> {
   const content = {
     ...(route.answer ? { 'application/json': { schema: shown(named(route.answer, route, 'Answer')) } } : {}),
-    ...Object.fromEntries((route.media ?? []).map((type) => [type, { schema: schemaOfMedia(type) }])),
+    ...Object.fromEntries(
+      (route.media ?? []).map((type) => [type, { schema: schemaOfMedia(type), ...eventsOf(route, type, shown) }]),
+    ),
   }
   const words = { [route.success ?? 200]: successText(route), ...route.also }
   return Object.fromEntries(
     Object.entries(words).map(([status, description]) => [
       status,
-      { description, ...(WITHOUT_BODY.includes(status) ? {} : { content }) },
+      {
+        description,
+        ...(route.edited && route.method === 'GET' ? TAGGED : {}),
+        ...(WITHOUT_BODY.includes(status) ? {} : { content }),
+      },
     ]),
   )
 }
@@ -163,5 +178,7 @@ function requestBody(route: Declaration, { shown }: Parts): Record<string, unkno
     requestBody: { required: !flags?.optionalBody, content: Object.fromEntries(types.map((type) => [type, told])) },
   }
 }
+
+const TAGGED = { headers: { ETag: { $ref: '#/components/headers/ETag' } } }
 
 const FORM = 'application/x-www-form-urlencoded'

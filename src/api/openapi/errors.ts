@@ -1,4 +1,5 @@
 // Errors in the document: one schema, narrowed to the codes of a status, and one response for each set of codes.
+import { STATUS_CODES } from 'node:http'
 import Type, { type TObject } from 'typebox'
 import type { ProblemCode } from '../../domain/problem.ts'
 import { IMPLIED_CODES, impliedProblems } from '../http/implied-problems.ts'
@@ -30,6 +31,7 @@ export const ErrorSchema = Type.Object(
     edition: text('of this service'),
     allow: Type.Optional(Type.Array(Type.String(), { description: 'the methods of this address' })),
     etag: text('the current state, for `If-Match`'),
+    current: Type.Optional(Type.Unknown({ description: 'the present values of what people edit' })),
     revision: number('of the settings'),
     updated_at: Type.Optional(Nullable(TimeSchema)),
     updated_by: Type.Optional(Nullable(Type.String())),
@@ -83,6 +85,7 @@ const COMMON = 'Common'
 
 /** A component of the document. */
 export const HEADERS = {
+  ETag: { description: 'The state, for `If-Match`', schema: { type: 'string' } },
   RetryAfter: { description: 'Seconds until it may be tried again', schema: { type: 'integer', minimum: 1 } },
 }
 const RETRY_AFTER = { $ref: '#/components/headers/RetryAfter' }
@@ -111,7 +114,8 @@ export function createResponses(schemas: Schemas): Responses {
       const error = narrowed(name, codes)
       const schema = verdict ? Type.Union([Type.Intersect([route.answer as TObject, error]), error]) : error
       responses.set(name, {
-        description: codes.join(', '),
+        // The codes are in the schema.
+        description: STATUS_CODES[status] ?? String(status),
         ...headersOf(status),
         content: { 'application/json': { schema: schemas.shown(schema) } },
       })
@@ -122,7 +126,7 @@ export function createResponses(schemas: Schemas): Responses {
   function common(): object {
     if (!responses.has(COMMON))
       responses.set(COMMON, {
-        description: `${IMPLIED_CODES.join(', ')}, each with its own status`,
+        description: 'Any error that follows from who calls an operation and how, each with its own status',
         headers: { 'Retry-After': RETRY_AFTER },
         content: { 'application/json': { schema: schemas.shown(narrowed(COMMON, IMPLIED_CODES)) } },
       })

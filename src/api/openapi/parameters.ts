@@ -73,9 +73,15 @@ const WORDS: Record<string, Word> = {
   version: word('The version of the package.', '1.4.2-1'),
 }
 
+const IDEMPOTENCY_KEY = word(
+  'Unique for each new request. The same request with the same key is answered from the first one for a day.',
+  '8e03978e-40d5-43dd-bc93-6894a57f9324',
+)
+const IF_MATCH = word('The `ETag` that was read: the change is refused when another was made since.', '"3f1c"')
+
 /** The parameters of a route, each with a description and an example where anything says them. */
 export function parametersOf(route: Declaration, shown: (schema: TSchema) => object): object[] {
-  return [...parameters('path', route.params), ...parameters('query', route.query)]
+  return [...parameters('path', route.params), ...parameters('query', route.query), ...headersOf(route)]
 
   function parameters(place: 'path' | 'query', schema: TSchema | undefined): object[] {
     const { properties = {}, required = [] } = (schema ?? {}) as {
@@ -97,24 +103,36 @@ export function parametersOf(route: Declaration, shown: (schema: TSchema) => obj
   }
 }
 
+function headersOf({ method, idempotencyKey, edited }: Declaration): object[] {
+  const header = (name: string, { description, example }: Word) => ({
+    ...{ name, in: 'header', description, schema: { type: 'string' }, example },
+  })
+  return [
+    ...(idempotencyKey ? [header('Idempotency-Key', IDEMPOTENCY_KEY)] : []),
+    ...(edited && method !== 'GET' ? [header('If-Match', IF_MATCH)] : []),
+  ]
+}
+
 /**
  * Replaces the parameters that many operations have by references.
  * @returns what they refer to, by name: `PathVersion`, `QueryDistribution`
  */
-export function shareParameters(operations: readonly { parameters: object[] }[]): Record<string, object> {
+export function shareParameters(operations: readonly { parameters?: object[] }[]): Record<string, object> {
   const uses = new Map<string, number>()
-  for (const parameter of operations.flatMap(({ parameters }) => parameters)) {
+  for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
     const text = JSON.stringify(parameter)
     uses.set(text, (uses.get(text) ?? 0) + 1)
   }
   const names = new Map<string, string>()
   for (const [text, count] of [...uses].sort(([, a], [, b]) => b - a)) {
     const { in: place, name } = JSON.parse(text) as { in: string; name: string }
-    const shared = `${place}_${name}`.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
-    if (count >= SHARED_FROM && ![...names.values()].includes(shared)) names.set(text, shared)
+    const first = `${place}_${name}`.replace(/(?:^|[_-])(\w)/g, (_, letter: string) => letter.toUpperCase())
+    // Of several with one name, the most used one has the plain name.
+    const taken = [...names.values()].filter((one) => one.replace(/\d+$/, '') === first).length
+    if (count >= SHARED_FROM) names.set(text, taken === 0 ? first : `${first}${taken + 1}`)
   }
   for (const operation of operations)
-    operation.parameters = operation.parameters.map((parameter) => {
+    operation.parameters &&= operation.parameters.map((parameter) => {
       const name = names.get(JSON.stringify(parameter))
       return name === undefined ? parameter : { $ref: `#/components/parameters/${name}` }
     })

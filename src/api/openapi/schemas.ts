@@ -1,5 +1,6 @@
 // The schemas of the document: a schema with a `title` is a component of that name, and each use of it is a reference.
 import type { TSchema } from 'typebox'
+import { EXAMPLES } from './examples.ts'
 
 export interface Schemas {
   /** @returns the schema as the document shows it. @throws when two different schemas have one title */
@@ -26,7 +27,9 @@ export function createSchemas(): Schemas {
     const before = declared.get(title)
     if (before !== undefined && before !== text) throw new Error(`two different schemas have the title ${title}`)
     declared.set(title, text)
-    if (before === undefined) components.set(title, plain(inner(rest, shown)))
+    const example = EXAMPLES[title]
+    if (before === undefined)
+      components.set(title, { ...plain(inner(rest, shown)), ...(example ? { examples: [example] } : {}) })
     return { $ref: `#/components/schemas/${title}` }
   }
 

@@ -46,6 +46,7 @@ export const postSecurityPackagesNameVersionDecide = declare({
   summary: 'Approve or reject a held version; answers once clients see the change',
   example: { decision: 'approve', justification: 'the vulnerable function is not called', expires_in_days: 30 },
   access: 'maintainer+',
+  idempotencyKey: true,
   action: 'review',
   targets: targetsOf,
   params: NameVersion,
@@ -91,6 +92,7 @@ export const postSecurityDecisionsBulk = declare({
     expires_in_days: 30,
   },
   access: 'maintainer+',
+  idempotencyKey: true,
   action: 'review',
   targets: ({ body }) =>
     body.items.map((item) => ({ name: item.package, distribution: item.distribution ?? undefined })),

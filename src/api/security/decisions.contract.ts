@@ -8,6 +8,9 @@ import { SECTIONS } from '../settings/settings.contract.ts'
 import { RadiusSchema } from '../shared/download-schemas.ts'
 import { declare } from '../http/route.ts'
 
+/** What people change of a decision: whether it is in force, and whose it is. */
+const EDITED = ['active', 'resolved_at', 'expires_at', 'assigned_to']
+
 export const Listed = Type.Object(
   {
     decisions: Type.Array(DecisionSchema),
@@ -81,6 +84,7 @@ export const getSecurityDecisionsId = declare({
   tag: 'security',
   summary: 'A decision, in force or not',
   access: 'auditor+',
+  edited: EDITED,
   params: DecisionId,
   answer: DecisionSchema,
   problems: ['not_found'],
@@ -93,6 +97,7 @@ export const putSecurityDecisionsId = declare({
   summary: 'Replace an active decision with a new one',
   example: { decision: 'approve', justification: 'not reachable: the module is not loaded', expires_in_days: 14 },
   access: 'maintainer+',
+  edited: EDITED,
   action: 'review',
   params: DecisionId,
   body: DecisionBodySchema,
@@ -107,6 +112,7 @@ export const deleteSecurityDecisionsId = declare({
   summary: 'Revoke a decision: packages it approved return to review and stay served',
   example: { note: 'the module is loaded after all' },
   access: 'maintainer+',
+  edited: EDITED,
   action: 'review',
   flags: { optionalBody: true },
   params: DecisionId,
@@ -166,6 +172,7 @@ export const patchSecurityDecisionsIdAssign = declare({
   summary: 'Assign a decision to a user; null to unassign it',
   example: { assigned_to: 'ada' },
   access: 'maintainer+',
+  edited: EDITED,
   action: 'review',
   params: DecisionId,
   body: Type.Object({ assigned_to: Nullable(Type.String({ minLength: 1, maxLength: 64 })) }),

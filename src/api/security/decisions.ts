@@ -7,6 +7,7 @@ import { decisionPage, type DecisionFilter } from '../../packages/records/decisi
 import type { Downloads } from '../../operations/downloads/downloads.ts'
 import { dayOf } from '../../store/downloads/days.ts'
 import type { Db } from '../../store/db.ts'
+import type { DecisionRow } from '../../store/tables.ts'
 import { queuePage } from '../../packages/records/queue-query.ts'
 import { securityPage } from '../../packages/records/review-query.ts'
 import { type Route } from '../http/route.ts'
@@ -50,6 +51,10 @@ export function securityDecisionRoutes(deps: DecisionDeps): Route[] {
     }
   }
 
+  /** Compares a decision with the state that the caller of a change has read. */
+  const same = (call: { unchanged(before: object): void }) => (before: DecisionRow) =>
+    call.unchanged(decisionOf(before, deps.clock.now()))
+
   return [
     handle(getSecurityDecisions, ({ query: { assigned_to: assignedTo, ...query } }) =>
       list({ ...query, assignedTo }, query),
@@ -60,7 +65,7 @@ export function securityDecisionRoutes(deps: DecisionDeps): Route[] {
       decisionOf(await findDecision(db, params.id), deps.clock.now()),
     ),
     handle(putSecurityDecisionsId, async (call) => {
-      const decision = await review.replaceDecision(call.params.id, call.body, actorOf(call))
+      const decision = await review.replaceDecision(call.params.id, call.body, actorOf(call), same(call))
       return { status: 'ok', decision: decisionOf(decision, deps.clock.now()) }
     }),
     handle(deleteSecurityDecisionsId, async (call) => {
@@ -68,6 +73,7 @@ export function securityDecisionRoutes(deps: DecisionDeps): Route[] {
         call.params.id,
         textOf(optionalBody(call.raw), 'note')?.trim().slice(0, 2000) || null,
         actorOf(call),
+        same(call),
       )
       return { status: 'withdrawn', decision: decisionOf(decision, deps.clock.now()) }
     }),
@@ -98,7 +104,7 @@ export function securityDecisionRoutes(deps: DecisionDeps): Route[] {
       return { status, undone: items.length - failed, failed, items }
     }),
     handle(patchSecurityDecisionsIdAssign, async (call) => {
-      const decision = await review.assignDecision(call.params.id, call.body.assigned_to, actorOf(call))
+      const decision = await review.assignDecision(call.params.id, call.body.assigned_to, actorOf(call), same(call))
       return { status: 'ok', decision: decisionOf(decision, deps.clock.now()) }
     }),
     handle(postSecurityCheckSla, (call) => review.checkSla(actorOf(call))),

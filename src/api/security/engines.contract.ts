@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { EngineLimitsSchema } from '../shared/evidence-schemas.ts'
 import { declare } from '../http/route.ts'
+import { DoneText, ErrorEvent } from '../shared/event-schemas.ts'
 import { Nullable, TimeSchema } from '../http/schemas.ts'
 
 const Text = Nullable(Type.String())
@@ -37,12 +38,12 @@ const Updated = Type.Object(
   { title: 'EngineUpdate' },
 )
 
-/** @param flags.leaderOnly the data are in the database, and one replica updates them; otherwise each machine has its own */
+/** @param flags.needsLeader the data are in the database, and the leader updates them; otherwise each machine has its own */
 function engine(
   path: string,
   what: string,
   verb: 'update' | 'refresh',
-  { hidden = false, leaderOnly = true }: { hidden?: boolean; leaderOnly?: boolean } = {},
+  { hidden = false, needsLeader = true }: { hidden?: boolean; needsLeader?: boolean } = {},
 ) {
   const common = { tag: 'security', flags: { hidden } } as const
   return {
@@ -58,13 +59,18 @@ function engine(
     }),
     update: declare({
       ...common,
-      flags: { hidden, leaderOnly },
+      flags: { hidden, needsLeader },
       method: 'POST',
       path: `${path}/${verb}`,
       summary: `Update the data of the ${what}; answers a stream with Accept: text/event-stream`,
       access: 'admin',
       answer: Updated,
       media: ['text/event-stream'],
+      events: {
+        progress: Type.Object({ message: Type.String() }, { title: 'UpdateProgress' }),
+        result: Type.Union([Updated, ErrorEvent]),
+        message: DoneText,
+      },
       problems: ['already_running', 'scanner_unavailable', 'task_cancelled'],
     }),
   }
@@ -72,10 +78,10 @@ function engine(
 
 const FEEDS = 'scores and known-exploited list'
 
-export const antivirus = engine('/security/antivirus', 'malware scanner', 'update', { leaderOnly: false })
+export const antivirus = engine('/security/antivirus', 'malware scanner', 'update', { needsLeader: false })
 export const clamav = engine('/security/clamav', 'malware scanner', 'update', {
   hidden: true,
-  leaderOnly: false,
+  needsLeader: false,
 })
 export const vulnscan = engine('/security/vulnscan', 'vulnerability scanner', 'update')
 export const vulnscanFeeds = engine('/security/vulnscan/feeds', FEEDS, 'refresh')

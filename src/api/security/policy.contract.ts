@@ -10,6 +10,7 @@ export const getSecurityPolicy = declare({
   tag: 'security',
   summary: 'The CVE policy: action by severity, review deadlines',
   access: 'admin',
+  edited: 'handler',
   answer: PolicySchema,
   problems: [],
 })
@@ -22,7 +23,8 @@ export const patchSecurityPolicy = declare({
     'Change the CVE policy; applies the whole body or nothing, and with `If-Match` only to that state of the settings',
   example: { critical: 'block', high: 'review', medium: 'warn' },
   access: 'admin',
+  edited: 'handler',
   body: PartialDocument,
   answer: PolicySchema,
-  problems: ['validation_error', 'unknown_key', 'changed_meanwhile'],
+  problems: ['validation_error', 'unknown_key'],
 })

@@ -50,7 +50,7 @@ export const postSettingsRunRetention = declare({
   summary: 'Remove what is older than the settings keep, or show what would be removed',
   example: { dry_run: true },
   access: 'admin',
-  flags: { leaderOnly: true, optionalBody: true },
+  flags: { needsLeader: true, optionalBody: true },
   body: Type.Object({
     dry_run: Type.Optional(Type.Boolean({ default: false, description: 'counts and lists only' })),
   }),

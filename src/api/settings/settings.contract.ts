@@ -50,6 +50,7 @@ export const getSettings = declare({
   tag: 'settings',
   summary: 'All runtime settings; secrets are shown as ***',
   access: 'admin',
+  edited: 'handler',
   answer: SettingsDocumentSchema,
   problems: [],
 })
@@ -61,10 +62,11 @@ export const patchSettings = declare({
   summary: 'Change runtime settings; applies the whole body or nothing, and with `If-Match` only to that state',
   example: { security: { forbid_self_approval: true } },
   access: 'admin',
+  edited: 'handler',
   action: 'never',
   body: PartialDocument,
   answer: SettingsDocumentSchema,
-  problems: ['validation_error', 'unknown_key', 'changed_meanwhile'],
+  problems: ['validation_error', 'unknown_key'],
 })
 
 const testing = { method: 'POST', tag: 'settings', access: 'admin', answer: TestResultSchema } as const
@@ -174,8 +176,8 @@ export const postSettingsGpgGenerate = declare({
   example: { rotate: true },
   access: 'admin',
   action: 'never',
-  flags: { leaderOnly: true, optionalBody: true },
+  flags: { needsLeader: true, optionalBody: true },
   body: Type.Object({ rotate: Type.Optional(Type.Boolean()) }),
   answer: Type.Intersect([SigningKeySchema, Type.Object({ failed: Type.Array(Type.String()) })]),
-  problems: ['signing_key_exists', 'already_running'],
+  problems: ['signing_key_exists', 'already_running', 'task_cancelled'],
 })

@@ -51,7 +51,7 @@ beforeEach(async () => {
     directory: ldap,
     testOidc: async () => ({ status: 'ok' as const, message: '', checks: [] }),
     nextSync: () => null,
-    signing: { keys: {} as never, replace: async () => [] },
+    signing: { keys: {} as never, db: {} as never, tasks: {} as never },
     audit: { record: async (event: AuditEvent) => void events.push(event) },
   }
   routes = [...settingsRoutes(deps), ...policyRoutes(deps)]

@@ -75,6 +75,7 @@ export const getTasksIdStream = declare({
   params: TaskId,
   answer: null,
   media: ['text/event-stream'],
+  events: { line: LineSchema, end: TaskSchema },
   problems: ['not_found'],
 })
 

@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { type ProblemCode } from '../../domain/problem.ts'
 import { CoverageSchema, ValidationStepSchema } from '../shared/evidence-schemas.ts'
+import { DoneText, ErrorEvent } from '../shared/event-schemas.ts'
 import { Nullable } from '../http/schemas.ts'
 import { declare } from '../http/route.ts'
 
@@ -55,6 +56,17 @@ export const UploadAnswer = Type.Object(
   { title: 'UploadAnswer' },
 )
 
+const UploadStep = Type.Object(
+  {
+    name: Type.String(),
+    label: Type.String(),
+    status: Type.Enum(['running', 'done', 'warn', 'error']),
+    message: Type.String(),
+    detail: Type.Unknown(),
+  },
+  { title: 'UploadStep' },
+)
+
 /** The fields may come in any order. */
 const Form = Type.Object(
   {
@@ -72,6 +84,7 @@ export const postUpload = declare({
   tag: 'upload',
   summary: 'Upload a package: a multipart form with `file`, `distribution` and optionally `sha256`',
   access: 'uploader+',
+  idempotencyKey: true,
   action: 'upload',
   targets: 'handler',
   limit: 'upload',
@@ -105,5 +118,6 @@ export const postUploadStream = declare({
   example,
   answer: null,
   media: ['text/event-stream'],
+  events: { step: UploadStep, result: Type.Union([UploadAnswer, ErrorEvent]), message: DoneText },
   problems: PIPELINE_PROBLEMS,
 })

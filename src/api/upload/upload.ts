@@ -21,13 +21,22 @@ export interface UploadDeps {
 
 export function uploadRoutes(deps: UploadDeps): Route[] {
   return [
-    handle(postUpload, async (call) => {
-      const { reply, query } = call
-      const result = await deps.intake.accept(sourceOf(deps, call), metaOf(call))
-      const { status, body } = answerOf(result, query.strict)
-      reply.code(status).header('x-package-status', result.status)
-      return body
-    }),
+    handle(
+      postUpload,
+      async (call) => {
+        const { reply, query } = call
+        const result = await deps.intake.accept(sourceOf(deps, call), metaOf(call))
+        const { status, body } = answerOf(result, query.strict)
+        reply.code(status).header('x-package-status', result.status)
+        return body
+      },
+      {
+        // Reads a file of any size without keeping it.
+        async digestBody(request) {
+          await readUploadForm(request, { maxBytes: mostBytes(deps), store: drain, field: () => {} })
+        },
+      },
+    ),
     handle(postUploadStream, async (call) => {
       const { raw, reply } = call
       const events = eventsOf(reply)
@@ -76,7 +85,7 @@ function sourceOf(deps: UploadDeps, { raw, caller, admitAgain }: UploadCall): So
   return {
     async deliver(to) {
       const fields = await readUploadForm(raw, {
-        maxBytes: deps.settings().validation.max_upload_size_mb * 1024 * 1024,
+        maxBytes: mostBytes(deps),
         store: to.store,
         field(name, value) {
           if (name === 'distribution' && value) {
@@ -94,6 +103,12 @@ function sourceOf(deps: UploadDeps, { raw, caller, admitAgain }: UploadCall): So
       return { declaredSha256: fields['sha256'] || null, scopes: scopes ?? null }
     },
   }
+}
+
+const mostBytes = ({ settings }: UploadDeps) => settings().validation.max_upload_size_mb * 1024 * 1024
+
+async function drain(file: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of file);
 }
 
 function metaOf({ caller, origin }: UploadCall): Meta {

@@ -17,6 +17,7 @@ import type { AuditCheckpoints } from '../../audit/checkpoints.ts'
 import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
 import { HEARTBEAT_MS, type Staging } from '../../store/files/staging.ts'
+import type { KeptAnswers } from '../../store/kept-answers.ts'
 import type { Paths } from '../../store/paths.ts'
 import type { Manifests } from '../../packages/records/manifests.ts'
 import type { Rematch } from '../../review/rematch.ts'
@@ -49,6 +50,7 @@ export interface ChoreDeps {
   paths: Paths
   log: Log
   leader: Leader
+  keptAnswers: Pick<KeptAnswers, 'clean'>
   staging: Staging
   manifests: Manifests
   publisher: Publisher
@@ -149,6 +151,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'old generations', everyMs: MINUTE, leaderOnly: true, run: publisher.clean },
       { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: publisher.collect },
       { name: 'ended tasks', everyMs: 60 * MINUTE, leaderOnly: true, run: deps.tasks.deleteEnded },
+      { name: 'kept answers', everyMs: 60 * MINUTE, leaderOnly: true, run: deps.keptAnswers.clean },
       { name: 'history', everyMs: 60 * MINUTE, leaderOnly: true, run: deps.history.prune },
       { name: 'sweep of deleted files', everyMs: 60 * MINUTE, leaderOnly: true, run: pendingDeletions.sweep },
     ],

@@ -98,3 +98,12 @@ test('a process whose machine slept leads no more, before it asks the database f
   offset['first'] = 3 * LEASE_MS
   expect(first.isLeader()).toBe(false)
 })
+
+test('whether anybody leads is known to all', async () => {
+  const [first, second] = [process('first'), process('second')]
+  expect(await second.exists()).toBe(false)
+  await first.tick()
+  expect([await first.exists(), await second.exists()]).toEqual([true, true])
+  ms += LEASE_MS + 1
+  expect(await second.exists()).toBe(false)
+})

@@ -10,6 +10,8 @@ export interface Leader {
   isLeader(): boolean
   /** Whether this process leads. Renews its own lease that ran out while the process stalled, unless another one took it. */
   leads(): Promise<boolean>
+  /** Whether this or another process leads. */
+  exists(): Promise<boolean>
   /**
    * Takes or renews the lease. If the database fails, leadership ends when the lease runs out. A process whose machine has a
    * wrong clock gives up the lease and does not take one.
@@ -81,9 +83,15 @@ export function createLeader(deps: {
 
   // After a sleep of the machine, this clock continues from the time before it: it is wrong until the next measurement.
   const isLeader = () => clock.now().getTime() < until && clockFault(clock) === null
+  const leads = async () => isLeader() || (until > 0 && renew())
   return {
     isLeader,
-    leads: async () => isLeader() || (until > 0 && renew()),
+    leads,
+    async exists() {
+      if (await leads()) return true
+      const held = db.selectFrom('leases').select('holder').where('name', '=', 'leader')
+      return (await held.where('expires_at', '>', clock.now()).executeTakeFirst()) !== undefined
+    },
     async tick() {
       if (!(await compareClocks())) {
         if (until > 0) await resign()

@@ -51,6 +51,7 @@ function slowlyRecovering(publisher: Partial<Publisher> = {}) {
       activity: {} as never,
       growth: {} as never,
       tasks: {} as never,
+      keptAnswers: {} as never,
       componentScan: {} as never,
       rematch: {} as never,
       factsWriter: { writeDue: nothing },

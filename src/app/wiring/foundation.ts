@@ -14,6 +14,7 @@ import { createSettings, type SettingsStore } from '../../config/settings/settin
 import { openAuditKey } from '../../publish/signing/audit-keys.ts'
 import { createAuditLog, type AuditLog } from '../../audit/log.ts'
 import { asDatabaseClock, askDatabase, createDatabaseClock, type DatabaseClock } from '../../store/database-clock.ts'
+import { createKeptAnswers, type KeptAnswers } from '../../store/kept-answers.ts'
 import { migrate, openDatabase, type Database, type Db } from '../../store/db.ts'
 import { createManifests, type Manifests } from '../../packages/records/manifests.ts'
 import { createPaths, ensurePaths, type Paths } from '../../store/paths.ts'
@@ -56,6 +57,7 @@ export interface Foundation extends Process {
   settings: SettingsStore
   /** seals secrets before they are stored */
   secretBox: SecretBox
+  keptAnswers: KeptAnswers
 }
 
 /** Opens the database, brings its schema up to date and loads the settings. @throws when one of these steps fails */
@@ -138,5 +140,6 @@ export async function createFoundation({ env, clock: given, log }: Process): Pro
     audit,
     settings,
     secretBox,
+    keptAnswers: createKeptAnswers({ db, clock, secretBox, instanceId, isDead }),
   }
 }

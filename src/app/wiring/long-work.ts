@@ -3,6 +3,8 @@ import { createJobs } from '../jobs/jobs.ts'
 import { createScheduler } from '../jobs/scheduler.ts'
 import { formats } from '../../formats/index.ts'
 import { backgroundIndexesKind } from '../../publish/background/background-index.ts'
+import { initializeKind } from '../../publish/initialize-task.ts'
+import { signingKeyKind } from '../../publish/own-key.ts'
 import { createContents } from '../../publish/background/contents.ts'
 import { createUpdateinfo } from '../../publish/background/updateinfo.ts'
 import { bulkImportKind } from '../../imports/bulk-import.ts'
@@ -15,7 +17,7 @@ import { migrateKind } from '../../packages/copies/migrate.ts'
 import { signAgainKind } from '../../intake/sign-again.ts'
 import { syncIndexKind } from '../../packages/records/reindex.ts'
 import { JUDGE_AGAIN, judgeAgainKind } from '../../review/judge-again.ts'
-import { advisoriesKind, createReviewTasks, rematchKind } from '../../review/tasks.ts'
+import { advisoriesKind, createReviewTasks, feedsKind, rematchKind } from '../../review/tasks.ts'
 import { endImport } from '../../store/advisories/import.ts'
 import { createTotals } from '../../store/records/totals.ts'
 import { BACKUP } from '../../operations/backup/backup-task.ts'
@@ -65,7 +67,10 @@ export function createLongWork(
     ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint, events, live, keptDays: keptDaysOf(foundation) },
     kinds: [
       syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.place }, totals.forget),
+      initializeKind(publishing),
+      signingKeyKind(publishing.keys, publishing.signingKeyFiles),
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
+      feedsKind(gate.refresh),
       rematchKind(gate.rematch),
       judgeAgainKind(gate.reviewDeps),
       imports.syncKind,

@@ -86,7 +86,7 @@ export function routesOf(
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
   const { env, db, clock, log, audit, paths, production } = foundation
-  const { keys, registry, publisher, placed: offered } = publishing
+  const { keys, registry, placed: offered } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current
   const { tasks, totals } = longWork
@@ -172,7 +172,6 @@ export function routesOf(
       db,
       clock,
       audit,
-      publisher,
       all: publishing.all,
       isActive: publishing.isActive,
       repoFormat: env.repoFormat,
@@ -215,7 +214,11 @@ export function routesOf(
         update: (progress, { name, origin }) =>
           longWork.reviewTasks.advisories({ force: true, createdBy: name, requestId: origin.requestId }, progress),
       },
-      feeds: { status: engines.enrichment.status, update: (progress) => refresh.lists(progress, true) },
+      feeds: {
+        status: engines.enrichment.status,
+        update: (progress, { name, origin }) =>
+          longWork.reviewTasks.feeds({ createdBy: name, requestId: origin.requestId }, progress),
+      },
     }),
     ...webhookRoutes({
       db,
@@ -243,7 +246,7 @@ export function routesOf(
       directory: accounts.directory,
       testOidc: accounts.testOidc,
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
-      signing: { keys, replace: publishing.signingKeyFiles.replace },
+      signing: { db, keys, tasks },
     }),
     ...registryRoutes(libraries),
     ...npmRoutes({ ...libraries, ...accounts, authenticate, matcher: engines.advisoryMatcher }),

@@ -49,7 +49,7 @@ export interface Mirrors {
     check?: (before: MirrorRow | null) => void,
   ): Promise<Mirror>
   /** Removes the mirror; packages that it imported stay. @throws Problem('not_found') */
-  remove(id: string, by: Caller, origin: Origin): Promise<SourceRow>
+  remove(id: string, by: Caller, origin: Origin, check?: (before: MirrorRow) => void): Promise<SourceRow>
   /** Sets the name after which the next run begins. */
   continueAfter(sourceId: number, name: string | null): Promise<void>
 }
@@ -148,14 +148,13 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
       })
       return { ...mirror, row: { ...mirror.row, updated_by: by.name } }
     },
-    async remove(id, by, origin) {
+    async remove(id, by, origin, check) {
       const source = await deps.sources.find(id)
-      const gone = await db
-        .deleteFrom('mirrors')
-        .where('source_id', '=', source.id)
-        .returning('source_id')
-        .executeTakeFirst()
-      if (!gone) throw notMirrored(source)
+      await transaction(db, async (tx) => {
+        const gone = await tx.deleteFrom('mirrors').where('source_id', '=', source.id).returningAll().executeTakeFirst()
+        if (!gone) throw notMirrored(source)
+        check?.(gone)
+      })
       await recorded(source, 'no longer mirrored', by, origin, { mirror: null })
       return source
     },

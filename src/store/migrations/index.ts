@@ -28,6 +28,7 @@ import { deviceSignIns } from './0029-device-sign-ins.ts'
 import { undo } from './0030-undo.ts'
 import { review } from './0031-review.ts'
 import { consoleJobs } from './0032-console-jobs.ts'
+import { keptAnswers } from './0033-kept-answers.ts'
 import { clientSignIn } from './0034-client-sign-in.ts'
 import { repositories } from './0035-repositories.ts'
 
@@ -60,6 +61,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0030-undo': undo,
   '0031-review': review,
   '0032-console-jobs': consoleJobs,
+  '0033-kept-answers': keptAnswers,
   '0034-client-sign-in': clientSignIn,
   '0035-repositories': repositories,
 }

@@ -42,6 +42,21 @@ export interface WebhookDeliveriesTable {
   received_at: Date
 }
 
+/** Answers to requests with an `Idempotency-Key`: of those that were answered in the last day, and of those that run. */
+export interface KeptAnswersTable {
+  /** digest of who asked and of the key */
+  id: string
+  principal: string
+  /** the run of the request */
+  holder: string
+  /** when it was answered; while it runs, when its process last said so */
+  touched_at: Date
+  /** digest of the request; null while it runs */
+  request: OrNull<string>
+  /** sealed; null while it runs */
+  answer: OrNull<string>
+}
+
 /** A file that differs from what was stored. */
 export interface DriftTable {
   /** path below `REPOS_DIR` */

@@ -125,7 +125,7 @@ export function freshLife(provoked: Set<string>): void {
   })
 
   test('while it is not the leader it starts no long work', async () => {
-    const long = declarations.filter(({ flags }) => flags?.leaderOnly)
+    const long = declarations.filter(({ flags }) => flags?.leaderOnly || flags?.needsLeader)
     expect(long.map(({ method, path }) => `${method} ${path}`)).toEqual(
       expect.arrayContaining([
         'DELETE /import/groups/{name}',

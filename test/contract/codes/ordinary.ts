@@ -378,6 +378,16 @@ export const ORDINARY: Case[] = [
         body: '{}',
       }),
   ],
+  [
+    'idempotency_key_reused',
+    422,
+    'another request has the key',
+    async (gate) => {
+      const headers = { 'idempotency-key': 'used-before' }
+      await gate.call('POST', '/import/reservations', { headers, body: { pattern: 'used-before' } })
+      return gate.call('POST', '/import/reservations', { headers, body: { pattern: 'used-again' } })
+    },
+  ],
   ['scan_incomplete', 503, 'a package cannot be scanned and on_unscanned is refuse', unscanned],
 ]
 

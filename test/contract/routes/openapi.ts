@@ -32,9 +32,19 @@ interface Operation {
   summary: string
   description: string
   security?: object[]
-  parameters: (Parameter | { $ref: string })[]
+  parameters?: (Parameter | { $ref: string })[]
   requestBody?: { content: Record<string, unknown> }
   responses: Record<string, Response | { $ref: string }>
+}
+
+/** The codes that the schema of an error, or of a verdict that is an error too, admits. */
+function codesOf(schema: object, schemas: Record<string, object>): string[] {
+  const text = JSON.stringify(schema).replace(/\{"\$ref":"[^"]*\/(\w+)"\}/g, (ref, name: string) =>
+    name.endsWith('Error') && name !== 'Error' ? JSON.stringify(schemas[name]) : ref,
+  )
+  return [...text.matchAll(/"code":\{"type":"string","enum":(\[[^\]]*\])/g)].flatMap(
+    ([, list = '[]']) => JSON.parse(list) as string[],
+  )
 }
 
 function bodyTypes({ flags, body }: Route): string[] {
@@ -85,7 +95,7 @@ export function openapiContract(gate: Gate): void {
       }
       expect(operation.summary).toBe(route.summary)
       const names = (place: string) =>
-        operation.parameters.map(resolved<Parameter>).flatMap((one) => (one.in === place ? [one.name] : []))
+        (operation.parameters ?? []).map(resolved<Parameter>).flatMap((one) => (one.in === place ? [one.name] : []))
       expect(names('path')).toEqual([...route.path.matchAll(/\{(\w+)\+?\}/g)].map((match) => match[1]))
       expect(names('query')).toEqual(Object.keys(propertiesOf(route.query)))
       expect(Object.keys(operation.requestBody?.content ?? {})).toEqual(bodyTypes(route))
@@ -93,10 +103,13 @@ export function openapiContract(gate: Gate): void {
       const asked = scheme === 'basic' ? [{ basic: [] }] : undefined
       expect(operation.security).toEqual(route.access === 'public' ? [] : asked)
       for (const code of givenBy(route)) {
-        const { description } = resolved<Response>(
+        const { content = {}, description } = resolved<Response>(
           operation.responses[STATUS_OF[code]] ?? operation.responses['default']!,
         )
-        expect(description.split(/, (?:each .*)?/)).toContain(code)
+        const { schema } = content['application/json'] ?? {}
+        // Errors of other protocols have no schema.
+        const codes = schema ? codesOf(resolved(schema), components['schemas'] ?? {}) : description.split(', ')
+        expect(codes).toContain(code)
       }
       const types = [...(route.answer ? ['application/json'] : []), ...(route.media ?? [])]
       for (const status of [route.success ?? 200, ...Object.keys(route.also ?? {})].map(Number)) {

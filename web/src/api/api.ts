@@ -44,6 +44,20 @@ export function read<E extends Endpoint>(endpoint: E, ...[given]: Arguments<E>) 
   })
 }
 
+/** One thing that people edit, with the state for `change`. A form keeps the first answer: a later one has another state. */
+export function readEdited<E extends Endpoint>(endpoint: E, given: Given<E>) {
+  return queryOptions({
+    queryKey: [endpoint, given, 'edited'] as const,
+    queryFn: async ({ signal }) => {
+      const result = await client.call(endpoint, { ...given, signal } as never)
+      const document = valueOf<AnswerOf<E>>(result)
+      return { document, state: (result.ok && result.headers.get('etag')?.replace(/^W\/|"/g, '')) || '' }
+    },
+    // A form that opens again shows what is there now.
+    gcTime: 0,
+  })
+}
+
 /**
  * A query for a list with pages or filters: the previous rows stay until the new ones have arrived. Not for a list about one
  * thing: rows of another package would be shown under its name.

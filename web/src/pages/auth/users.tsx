@@ -3,12 +3,13 @@ import { Button, Group, Menu, Modal, PasswordInput, Select, Stack, Text, TextInp
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ROLE_DESCRIPTIONS, ROLES } from '../../../../src/domain/roles.ts'
-import { call, read, type Answered } from '../../api/api.ts'
+import { call, change, read, readEdited, type Answered } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Foreign } from '../../parts/foreign.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
+import { Moved } from '../../parts/moved.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { When } from '../../parts/when.tsx'
@@ -163,8 +164,36 @@ function Create({ close }: { close: () => void }) {
   )
 }
 
-function Edit({ user, close }: { user: User; close: () => void }) {
+function Edit({ user: { username }, close }: { user: User; close: () => void }) {
+  const user = useQuery(readEdited('GET /auth/users/{username}', { params: { username } }))
+  const [round, setRound] = useState(0)
+  const load = async () => {
+    await user.refetch()
+    setRound((now) => now + 1)
+  }
+  return (
+    <Modal opened onClose={close} title={username}>
+      <Answer of={user} rows={4}>
+        {({ document, state }) => (
+          <EditForm key={round} user={document} state={state} close={close} load={() => void load()} />
+        )}
+      </Answer>
+    </Modal>
+  )
+}
+
+interface EditFormProps {
+  user: User
+  state: string
+  close: () => void
+  /** shows the user as it is now */
+  load: () => void
+}
+
+function EditForm({ user: given, state: read, close, load }: EditFormProps) {
   const queries = useQueryClient()
+  // The query may be answered again while the form is open.
+  const [{ user, state }] = useState({ user: given, state: read })
   const own = useSession()?.user?.username === user.username
   const [role, setRole] = useState<string>(user.role)
   const [fullName, setFullName] = useState(user.full_name)
@@ -172,7 +201,7 @@ function Edit({ user, close }: { user: User; close: () => void }) {
   const [active, setActive] = useState(user.active)
   const save = useMutation({
     mutationFn: () =>
-      call('PATCH /auth/users/{username}', {
+      change('PATCH /auth/users/{username}', state, {
         params: { username: user.username },
         body: { role, full_name: fullName, email, active },
       }),
@@ -182,39 +211,37 @@ function Edit({ user, close }: { user: User; close: () => void }) {
     },
   })
   return (
-    <Modal opened onClose={close} title={user.username}>
-      <Stack>
-        {save.isError && <Failure error={save.error} />}
-        <Select
-          label="Role"
-          data={roleChoices}
-          value={role}
-          onChange={(value) => value && setRole(value)}
-          disabled={own}
-          description={own ? 'Nobody changes their own role.' : ROLE_DESCRIPTIONS[role as User['role']].description}
-        />
-        <TextInput label="Full name" value={fullName} onChange={(event) => setFullName(event.currentTarget.value)} />
-        <TextInput label="Mail address" value={email} onChange={(event) => setEmail(event.currentTarget.value)} />
-        <Select
-          label="State"
-          disabled={own}
-          data={[
-            { value: 'yes', label: 'active' },
-            { value: 'no', label: 'disabled: no sign-in, no tokens' },
-          ]}
-          value={active ? 'yes' : 'no'}
-          onChange={(value) => setActive(value === 'yes')}
-        />
-        <Group>
-          <Button onClick={() => save.mutate()} loading={save.isPending}>
-            Save
-          </Button>
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <Stack>
+      {save.isError && <Moved error={save.error} opened={user} load={load} />}
+      <Select
+        label="Role"
+        data={roleChoices}
+        value={role}
+        onChange={(value) => value && setRole(value)}
+        disabled={own}
+        description={own ? 'Nobody changes their own role.' : ROLE_DESCRIPTIONS[role as User['role']].description}
+      />
+      <TextInput label="Full name" value={fullName} onChange={(event) => setFullName(event.currentTarget.value)} />
+      <TextInput label="Mail address" value={email} onChange={(event) => setEmail(event.currentTarget.value)} />
+      <Select
+        label="State"
+        disabled={own}
+        data={[
+          { value: 'yes', label: 'active' },
+          { value: 'no', label: 'disabled: no sign-in, no tokens' },
+        ]}
+        value={active ? 'yes' : 'no'}
+        onChange={(value) => setActive(value === 'yes')}
+      />
+      <Group>
+        <Button onClick={() => save.mutate()} loading={save.isPending}>
+          Save
+        </Button>
+        <Button variant="default" onClick={close}>
+          Cancel
+        </Button>
+      </Group>
+    </Stack>
   )
 }
 

@@ -2,10 +2,11 @@
 import { Button, Group, Modal, Select, Stack, Switch } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call, type Answered } from '../../api/api.ts'
+import { call, change, type Answered } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { useDistributions } from '../../parts/distributions.ts'
 import { Form } from '../../parts/form.tsx'
+import { Moved } from '../../parts/moved.tsx'
 import { Plan } from './mirror-plan.tsx'
 import { SelectionFields, selectionOf, typedOf, type TypedSelection } from './selection-fields.tsx'
 
@@ -16,10 +17,16 @@ interface MirrorFormProps {
   /** the mirror to change; without it, the person chooses one of `sources` */
   mirror?: Mirror
   sources?: readonly ListedMirror[]
+  /** of the mirror; without one, nobody may have set it meanwhile */
+  state?: string
   close: () => void
+  /** shows the mirror as it is now */
+  load?: () => void
 }
 
-export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
+export function MirrorForm({ mirror, sources = [], state: read = 'none', close, load = close }: MirrorFormProps) {
+  // The query may be answered again while the form is open.
+  const [state] = useState(read)
   const queries = useQueryClient()
   const [chosen, setChosen] = useState<string | null>(mirror ? String(mirror.id) : null)
   const format = mirror?.format ?? sources.find(({ id }) => String(id) === chosen)?.format
@@ -40,7 +47,7 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
   }
   const plan = useMutation({ mutationFn: () => call('POST /import/mirror/sources/{id}/plan', request) })
   const save = useMutation({
-    mutationFn: () => call('PUT /import/mirror/sources/{id}', request),
+    mutationFn: () => change('PUT /import/mirror/sources/{id}', state, request),
     onSuccess: async () => {
       await queries.invalidateQueries()
       close()
@@ -50,7 +57,7 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
     <Modal opened onClose={close} title={mirror ? mirror.label : 'Mirror a source'} size="xl">
       <Form send={() => save.mutate()}>
         <Stack>
-          {save.isError && <Failure error={save.error} />}
+          {save.isError && <Moved error={save.error} opened={mirror ?? {}} load={load} />}
           {!mirror && (
             <Select
               label="Source"

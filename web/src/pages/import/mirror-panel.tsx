@@ -2,7 +2,7 @@
 import { Button, Group, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call, read, type Answered } from '../../api/api.ts'
+import { call, readEdited, type Answered } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Section } from '../../parts/page.tsx'
@@ -18,7 +18,12 @@ export function MirrorPanel({ id }: { id: number }) {
   const mayChange = useMay('maintainer+')
   const [asks, setAsks] = useState<'form' | 'delete' | null>(null)
   const params = { id: String(id) }
-  const mirror = useQuery({ ...read('GET /import/mirror/sources/{id}', { params }) })
+  const mirror = useQuery(readEdited('GET /import/mirror/sources/{id}', { params }))
+  const [round, setRound] = useState(0)
+  const load = async () => {
+    await mirror.refetch()
+    setRound((now) => now + 1)
+  }
   // The plan reads the whole catalog, so it runs only on request.
   const plan = useMutation({ mutationFn: () => call('GET /import/mirror/sources/{id}/plan', { params }) })
   const start = useMutation({
@@ -31,7 +36,7 @@ export function MirrorPanel({ id }: { id: number }) {
   })
   return (
     <Answer of={mirror} rows={3}>
-      {(data) => {
+      {({ document: data, state }) => {
         const { label, distribution, last_job: job, continue_after: after } = data
         const running = job?.status === 'running'
         return (
@@ -74,7 +79,15 @@ export function MirrorPanel({ id }: { id: number }) {
             {job && <Run key={job.job_id} job={job} />}
             {plan.isError && <Failure error={plan.error} retry={() => plan.mutate()} />}
             {plan.data && <Plan plan={plan.data} />}
-            {asks === 'form' && <MirrorForm mirror={data} close={() => setAsks(null)} />}
+            {asks === 'form' && (
+              <MirrorForm
+                key={round}
+                mirror={data}
+                state={state}
+                close={() => setAsks(null)}
+                load={() => void load()}
+              />
+            )}
             {asks === 'delete' && (
               <Confirm
                 title={`Mirror ${label} no more`}

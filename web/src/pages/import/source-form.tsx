@@ -1,11 +1,12 @@
 // Adds a source, or changes one.
 import { Button, Modal, Select, Stack, Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call, type Answered } from '../../api/api.ts'
-import { Failure } from '../../parts/answer.tsx'
+import { call, change, readEdited, type Answered } from '../../api/api.ts'
+import { Answer } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { Form } from '../../parts/form.tsx'
+import { Moved } from '../../parts/moved.tsx'
 
 type Source = Answered<'GET /import/sources'>['sources'][number]
 
@@ -22,6 +23,44 @@ interface Typed {
 }
 
 export function SourceForm({ source, close }: { source: Source | null; close: () => void }) {
+  return (
+    <Modal opened onClose={close} title={source ? source.name : 'New source'} size="lg">
+      {source ? (
+        <Existing id={String(source.id)} close={close} />
+      ) : (
+        <Fields source={null} state="" close={close} load={() => {}} />
+      )}
+    </Modal>
+  )
+}
+
+function Existing({ id, close }: { id: string; close: () => void }) {
+  const source = useQuery(readEdited('GET /import/sources/{id}', { params: { id } }))
+  const [round, setRound] = useState(0)
+  const load = async () => {
+    await source.refetch()
+    setRound((now) => now + 1)
+  }
+  return (
+    <Answer of={source} rows={5}>
+      {({ document, state }) => (
+        <Fields key={round} source={document} state={state} close={close} load={() => void load()} />
+      )}
+    </Answer>
+  )
+}
+
+interface FieldsProps {
+  source: Source | null
+  state: string
+  close: () => void
+  /** shows the source as it is now */
+  load: () => void
+}
+
+function Fields({ source: given, state: read, close, load }: FieldsProps) {
+  // The query may be answered again while the form is open.
+  const [{ source, state }] = useState({ source: given, state: read })
   const queries = useQueryClient()
   const codenames = useCodenames()
   const [typed, setTyped] = useState<Typed>(() => ({
@@ -55,7 +94,10 @@ export function SourceForm({ source, close }: { source: Source | null; close: ()
         ...(unsigned && { allow_unsigned: true }),
       }
       if (source)
-        await call('PATCH /import/sources/{id}', { params: { id: source.id } as never, body: builtIn ? common : all })
+        await change('PATCH /import/sources/{id}', state, {
+          params: { id: String(source.id) },
+          body: builtIn ? common : all,
+        })
       else await call('POST /import/sources', { body: { ...all, type: type as 'apt' } })
     },
     onSuccess: async () => {
@@ -64,26 +106,24 @@ export function SourceForm({ source, close }: { source: Source | null; close: ()
     },
   })
   return (
-    <Modal opened onClose={close} title={source ? source.name : 'New source'} size="lg">
-      <Form send={() => save.mutate()}>
-        <Stack>
-          {save.isError && <Failure error={save.error} />}
-          {!builtIn && <OwnFields isNew={source === null} typed={typed} put={put} />}
-          <Select
-            label="Packages usually go into"
-            data={codenames}
-            value={target}
-            onChange={setTarget}
-            clearable
-            searchable
-          />
-          <Switch label="Switched on" checked={enabled} onChange={(event) => setEnabled(event.currentTarget.checked)} />
-          <Button type="submit" loading={save.isPending} w="fit-content">
-            Save
-          </Button>
-        </Stack>
-      </Form>
-    </Modal>
+    <Form send={() => save.mutate()}>
+      <Stack>
+        {save.isError && <Moved error={save.error} opened={source ?? {}} load={load} />}
+        {!builtIn && <OwnFields isNew={source === null} typed={typed} put={put} />}
+        <Select
+          label="Packages usually go into"
+          data={codenames}
+          value={target}
+          onChange={setTarget}
+          clearable
+          searchable
+        />
+        <Switch label="Switched on" checked={enabled} onChange={(event) => setEnabled(event.currentTarget.checked)} />
+        <Button type="submit" loading={save.isPending} w="fit-content">
+          Save
+        </Button>
+      </Stack>
+    </Form>
   )
 }
 

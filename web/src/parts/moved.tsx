@@ -1,0 +1,50 @@
+// A form whose subject somebody else changed while it was open: what it is now, and how to go on.
+import { Alert, Button, Text } from '@mantine/core'
+import { ApiError } from '../api/problem.ts'
+import { Failure } from './answer.tsx'
+import { When } from './when.tsx'
+
+/**
+ * @param opened what the form showed at first
+ * @param load shows the present values in the form; what was typed is lost
+ */
+export function Moved({ error, opened, load }: { error: unknown; opened: object; load: () => void }) {
+  if (!(error instanceof ApiError) || error.problem.code !== 'changed_meanwhile') return <Failure error={error} />
+  const {
+    current = {},
+    updated_by: by,
+    updated_at: at,
+  } = error.problem.body as {
+    current?: Record<string, unknown>
+    updated_by?: string | null
+    updated_at?: string | null
+  }
+  const before = opened as Record<string, unknown>
+  const changed = Object.entries(current).filter(
+    ([key, value]) => key !== 'updated_at' && JSON.stringify(value) !== JSON.stringify(before[key]),
+  )
+  return (
+    <Alert color="yellow" variant="outline" role="alert">
+      <Text size="sm">
+        {by ?? 'Somebody else'} changed this while the form was open
+        {at && (
+          <>
+            {' '}
+            (<When at={at} />)
+          </>
+        )}
+        . Nothing was saved, and what you typed is still here.
+      </Text>
+      {changed.map(([key, value]) => (
+        <Text size="sm" key={key}>
+          {key.replaceAll('_', ' ')} is now <b>{shown(value)}</b>
+        </Text>
+      ))}
+      <Button size="compact-sm" variant="default" mt="xs" onClick={load}>
+        Load what it is now
+      </Button>
+    </Alert>
+  )
+}
+
+const shown = (value: unknown) => (typeof value === 'string' ? value || 'empty' : JSON.stringify(value))
