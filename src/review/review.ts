@@ -6,11 +6,7 @@ import { assignDecision, assignHeld } from './assign.ts'
 import { decideSeveral, type DecidedItem } from './decide-several.ts'
 import type { Decided } from './decide-one.ts'
 import { decide, type Looked } from './decide.ts'
-<<<<<<< HEAD
 import { replaceDecision, resolveDecision, revokeDecision, type Check } from './decisions.ts'
-=======
-import { assignDecision, replaceDecision, resolveDecision, revokeDecision, type Check } from './decisions.ts'
->>>>>>> h-api
 import type { Actor, ReviewDeps } from './deps.ts'
 import type { DecisionBody } from './plan.ts'
 import { lookAt } from './onlookers.ts'
@@ -36,12 +32,8 @@ export interface Review {
   replaceDecision(id: number, body: DecisionBody, actor: Actor, check?: Check): Promise<DecisionRow>
   revokeDecision(id: number, note: string | null, actor: Actor, check?: Check): Promise<DecisionRow>
   resolveDecision(packageIds: readonly number[], note: string, actor: Actor): Promise<DecisionRow>
-<<<<<<< HEAD
   assignDecision(id: number, to: string | null, actor: Actor, check?: Check): Promise<DecisionRow>
   assignHeld(selector: RecordSelector, to: string | null, actor: Actor): ReturnType<typeof assignHeld>
-=======
-  assignDecision(id: number, to: string | null, actor: Actor, check?: Check): Promise<DecisionRow>
->>>>>>> h-api
 }
 
 export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Review {
@@ -56,11 +48,7 @@ export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Rev
     replaceDecision: (id, body, actor, check) => replaceDecision(deps, id, body, actor, check),
     revokeDecision: (id, note, actor, check) => revokeDecision(deps, id, note, actor, check),
     resolveDecision: (packageIds, note, actor) => resolveDecision(deps, packageIds, note, actor),
-<<<<<<< HEAD
-    assignDecision: (id, to, actor) => assignDecision(deps, id, to, actor),
-    assignHeld: (selector, to, actor) => assignHeld(deps, selector, to, actor),
-=======
     assignDecision: (id, to, actor, check) => assignDecision(deps, id, to, actor, check),
->>>>>>> h-api
+    assignHeld: (selector, to, actor) => assignHeld(deps, selector, to, actor),
   }
 }

@@ -86,7 +86,7 @@ export function routesOf(
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
   const { env, db, clock, log, audit, paths, production } = foundation
-  const { keys, registry, placed: offered } = publishing
+  const { keys, registry, publisher, placed: offered } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current
   const { tasks, totals } = longWork
