@@ -47,7 +47,8 @@ function codesOf(schema: object, schemas: Record<string, object>): string[] {
   )
 }
 
-function bodyTypes({ flags, body }: Route): string[] {
+function bodyTypes({ flags, body, stream }: Route): string[] {
+  if (stream) return [...stream.media]
   if (flags?.multipart) return ['multipart/form-data']
   if (!body) return []
   return flags?.formBody ? ['application/json', 'application/x-www-form-urlencoded'] : ['application/json']
