@@ -25,12 +25,6 @@ async function existing({ find }: Finding, key: RepositoryKey, caller: Caller | 
   return found
 }
 
-/** What `mount` checks on routes that are not public. */
-function requireReading({ mustEnrol, scopes }: Caller): void {
-  if (mustEnrol) throw new Problem('mfa_required', 'set up a second factor first: your role needs one here')
-  if (scopes) requireAction(scopes, 'read')
-}
-
 /**
  * The repository that has a name, seen from one that the caller may read. Without a credential, names of private members of a public
  * group are not given, and answer like names that nobody has.
