@@ -33,13 +33,19 @@ export function createOidcTest(deps: {
   async function* checks(settings: Settings): AsyncGenerator<OidcCheck> {
     const { discovery_url: url, client_id: client } = settings.oidc
     const unset = [url === '' && 'discovery_url', client === '' && 'client_id'].filter(Boolean)
-    if (unset.length > 0) return yield failed('settings', `oidc.${unset.join(' and oidc.')} must be set`)
+    if (unset.length > 0) {
+      yield failed('settings', `oidc.${unset.join(' and oidc.')} must be set`)
+      return
+    }
     yield redirectCheck(settings)
     const { authorization_endpoint, token_endpoint, jwks_uri, issuer } = await providers.discover(url)
     const missing = Object.entries({ authorization_endpoint, token_endpoint, jwks_uri })
       .filter(([, value]) => typeof value !== 'string' || !URL.canParse(value))
       .map(([name]) => name)
-    if (missing.length > 0) return yield failed('discovery', `${issuer} names no ${missing.join(', no ')}`)
+    if (missing.length > 0) {
+      yield failed('discovery', `${issuer} names no ${missing.join(', no ')}`)
+      return
+    }
     yield passed('discovery', `${issuer} answers`)
     yield await keysCheck(jwks_uri as string)
     yield await clientCheck(settings, authorization_endpoint as string)

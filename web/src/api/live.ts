@@ -20,8 +20,10 @@ const STALE: Record<string, readonly Endpoint[]> = {
     'GET /security/decisions',
     'GET /artifacts/{name}',
     'GET /dashboard/stats',
+    'GET /security/advisories/{id}',
+    'GET /upload/mine',
   ],
-  scan: ['GET /artifacts/{name}', 'GET /security/vulnerabilities'],
+  scan: ['GET /artifacts/{name}', 'GET /security/vulnerabilities', 'GET /security/advisories/{id}'],
   review_queue: ['GET /dashboard/summary', 'GET /security/review-queue'],
   sync: ['GET /import/sync-status', 'GET /import/sources'],
   job: [
