@@ -162,6 +162,27 @@ test('two administrators: edits stay, both values are shown, and saving says so'
   expect(await stored()).toBe(130)
 })
 
+test('two administrators and one account: the second is told what it is now, and nothing is saved before', async () => {
+  const page = await place(ADA, '/users')
+  await page.getByRole('button', { name: 'Change max' }).click()
+  await page.getByRole('menuitem', { name: 'Role, name, state' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Full name').fill('Max the Second')
+  await service.call('PATCH', '/auth/users/max', { email: 'max@example.org' })
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('alert').getByText('changed this while the form was open').waitFor()
+  await dialog.getByText('email is now max@example.org').waitFor()
+  expect(await dialog.getByLabel('Full name').inputValue()).toBe('Max the Second')
+  const stored = async () => (await service.call('GET', '/auth/users/max')).body
+  expect(await stored()).toMatchObject({ full_name: '', email: 'max@example.org' })
+  await dialog.getByRole('button', { name: 'Load what it is now' }).click()
+  await expect.poll(() => dialog.getByLabel('Mail address').inputValue()).toBe('max@example.org')
+  await dialog.getByLabel('Full name').fill('Max the Second')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect.poll(async () => (await stored()).full_name).toBe('Max the Second')
+  expect((await stored()).email).toBe('max@example.org')
+})
+
 describe('what a list says', () => {
   test.each([
     ['/review?page=99', 'rest'],

@@ -1,4 +1,6 @@
 // Example answers, by the name of their schema: those that most clients read. Names in them are invented.
+import { FORMATS } from '../../formats/index.ts'
+
 const SHA256 = '9f86d081…'
 const AT = '2026-01-15T09:30:00+00:00'
 const PACKAGE = { package: 'acme-tool', version: '1.4.2-1', distribution: 'bookworm', arch: 'amd64' }
@@ -10,7 +12,7 @@ const SLA = {
 
 const FINDING = {
   ...{ id: 'CVE-2026-1234', severity: 'High', cvss: 7.5, description: 'A crafted file makes it read out of bounds.' },
-  ...{ package_name: 'acme-tool', package_version: '1.4.2-1', package_type: 'deb' },
+  ...{ package_name: 'acme-tool', package_version: '1.4.2-1', package_type: FORMATS[0] },
   ...{ fix_state: 'fixed', fix_versions: ['1.4.3-1'], urls: [] },
   ...{ epss: 0.02, epss_percent: 2, epss_label: '2 %', in_kev: false, action: 'review' },
   ...{ first_seen: AT, sources: ['osv'], accepted_by_decision: false },
@@ -36,7 +38,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
     status: 'pending_review',
     ...PACKAGE,
     pipeline: { antivirus: 'clean', cve_scan: 'review', gpg: 'unsigned', dependencies: 'satisfied' },
-    ...{ filename: 'acme-tool_1.4.2-1_amd64.deb', sha256: SHA256, coverage: { antivirus: null, cve_scan: null } },
+    ...{ filename: 'acme-tool_1.4.2-1_amd64', sha256: SHA256, coverage: { antivirus: null, cve_scan: null } },
     validation: { passed: false, cve_status: 'pending_review', steps: [], deps_missing: [] },
     ...{ held_reason: 'cve_review', warnings: [], message: 'it waits for a decision', duplicate: false },
   },
