@@ -1,6 +1,6 @@
 // The documentation: link targets exist, commands are valid shell, and endpoints exist.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { declarations } from '../../src/api/contract.ts'
@@ -33,6 +33,13 @@ test.each(pages)('links of %s lead somewhere', (page) => {
   expect(broken).toEqual([])
 })
 
+test('the README shows two pictures, which do not weigh much', () => {
+  const pictures = [...read('README.md').matchAll(/!\[[^\]]+\]\((docs\/pictures\/[^)]+)\)/g)].map(([, path]) => path!)
+  expect(pictures).toHaveLength(2)
+  for (const path of pictures)
+    expect([path, statSync(join(ROOT, path)).size]).toEqual([path, expect.toSatisfy((n) => n < 200_000)])
+})
+
 test('docs/README.md names every page', () => {
   const index = read('docs/README.md')
   expect(
@@ -43,7 +50,7 @@ test('docs/README.md names every page', () => {
 })
 
 test.each(pages)('commands of %s are shell', (page) => {
-  const scripts = [...read(page).matchAll(/^( *)```sh(?: run)?\n([^]*?)^\1```$/gm)].map(([, , script]) => script!)
+  const scripts = [...read(page).matchAll(/^( *)```sh[^\n]*\n([^]*?)^\1```$/gm)].map(([, , script]) => script!)
   for (const input of scripts) {
     const { status, stderr } = spawnSync('bash', ['-n'], { input, encoding: 'utf8' })
     expect(status, `${input}${stderr}`).toBe(0)
