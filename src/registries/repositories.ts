@@ -1,5 +1,6 @@
 // Repositories of libraries: made, changed and removed at run time.
 import { sql, type Selectable } from 'kysely'
+import { createPlaceRights, type PlaceRights } from '../accounts/readers/place-rights.ts'
 import type { AuditLog } from '../audit/log.ts'
 import type { AuditEvent, Origin } from '../domain/audit.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
@@ -33,6 +34,8 @@ export interface Actor {
 }
 
 export interface Repositories {
+  /** who may read private ones */
+  readonly rights: PlaceRights
   list(): Promise<Repository[]>
   /** null when there is none */
   find(key: string): Promise<Repository | null>
@@ -85,6 +88,7 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
   })
 
   return {
+    rights: createPlaceRights(db),
     find,
     get,
     async list() {

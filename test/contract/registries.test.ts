@@ -27,7 +27,10 @@ test('a repository says what it is, and how clients are set up', async () => {
   expect(setup.length).toBeGreaterThan(0)
   for (const { text } of setup) expect(text).toContain(`127.0.0.1:${gate.port}/npm/all/`)
   const { body: list } = await gate.call('GET', '/registries')
-  expect(list).toMatchObject({ total: 3, repositories: [{ key: 'npm/all' }, { key: 'npm/team' }, { key: 'npm/vendor' }] })
+  expect(list).toMatchObject({
+    total: 3,
+    repositories: [{ key: 'npm/all' }, { key: 'npm/team' }, { key: 'npm/vendor' }],
+  })
 })
 
 test.each<[string, object, number, string]>([
@@ -82,5 +85,34 @@ describe('a repository', () => {
       })
     expect((await token('npm/team')).status).toBe(201)
     expect((await token('npm/nothing')).body['code']).toBe('unknown_distribution')
+  })
+})
+
+describe('who may read a private repository', () => {
+  const search = async (as: string | null, repository = 'team') =>
+    (await gate.call('GET', `/npm/${repository}/-/v1/search?text=x`, { as })).status
+  const machine = async (name: string) => {
+    const { body } = await gate.call('POST', '/machines', { body: { name, tags: ['build'] } })
+    return String(body['token'])
+  }
+  const reader = (kind: string, name: string) =>
+    gate.call('POST', '/readers', { body: { place: 'npm/team', kind, name } })
+
+  test('everybody with an account, until it has readers of its own; machines with a right', async () => {
+    const { people } = gate
+    const token = await machine('ci-01')
+    await gate.call('PATCH', '/registries/npm/all', { body: { public: false, members: ['team'] } })
+    expect([await search(null), await search(token), await search(people.reader.token)]).toEqual([401, 401, 200])
+    expect((await reader('tag', 'build')).status).toBe(201)
+    expect([await search(token), await search(token, 'all')]).toEqual([200, 200])
+    expect([await search(people.reader.token), await search(people.maintainer.token)]).toEqual([404, 200])
+    await reader('person', people.reader.username)
+    expect(await search(people.reader.token)).toBe(200)
+    expect(await search(people.auditor.token)).toBe(404)
+  })
+
+  test('a machine publishes nothing', async () => {
+    const { status } = await gate.call('PUT', '/npm/team/thing', { as: await machine('ci-02'), body: {} })
+    expect(status).toBe(401)
   })
 })

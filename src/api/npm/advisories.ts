@@ -12,7 +12,7 @@ import { npmAdvisory, SEVERITIES, type NpmAdvisory } from './npm-advisory.ts'
 import { postAudits, postBulkAdvisories, postQuickAudits } from './npm.contract.ts'
 
 export interface AdvisoryDeps {
-  repositories: Pick<Repositories, 'find'>
+  repositories: Pick<Repositories, 'find' | 'rights'>
   matcher: Pick<OsvMatcher, 'hitsOf'>
 }
 
@@ -28,7 +28,7 @@ type AuditCall = Pick<Call<{ repo: string }, unknown, unknown>, 'params' | 'call
 
 export function advisoryRoutes({ repositories, matcher }: AdvisoryDeps): Route[] {
   async function body(call: AuditCall): Promise<Fields> {
-    await readable(repositories, { format: 'npm', name: call.params.repo }, call.caller)
+    await readable(repositories, { format: 'npm', name: call.params.repo }, call)
     const sent = await jsonIn(call)
     if (!isFields(sent)) throw invalidField('body', 'is not an object')
     return sent

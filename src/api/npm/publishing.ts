@@ -33,7 +33,7 @@ interface Params {
 
 type WriteCall<P extends Params = Params> = Pick<
   Call<P, unknown, unknown>,
-  'params' | 'caller' | 'origin' | 'admitAgain' | 'bodyStream' | 'reply'
+  'params' | 'caller' | 'raw' | 'origin' | 'admitAgain' | 'bodyStream' | 'reply'
 >
 
 /** A name in a hosted repository, and who may change it. */
@@ -77,7 +77,7 @@ export function publishingRoutes(deps: PublishingDeps): Route[] {
     handle(deletePackage, (call) => removed(call, null)),
     handle(deleteTarball, async (call) => {
       const { repo, package: name, file } = call.params
-      const { listing } = await findName(deps, repo, requireName(name), call.caller)
+      const { listing } = await findName(deps, repo, requireName(name), call)
       const version = Object.hasOwn(listing.files, file) ? listing.files[file]?.version : undefined
       if (version === undefined) throw new Problem('not_found', `there is no file ${file} of ${name}`)
       return removed(call, version)

@@ -1,6 +1,5 @@
 // What clients of npm read: packuments, single versions, tarballs, dist-tags.
 import { Problem } from '../../domain/problem.ts'
-import type { Caller } from '../../domain/caller.ts'
 import { SHORT_MEDIA } from '../../formats/npm/documents.ts'
 import { nextTurn } from '../../kernel/next-turn.ts'
 import { pickJson, type Wanted } from '../../kernel/pick-json.ts'
@@ -9,7 +8,7 @@ import type { RegistryReader, SentDocument } from '../../serve/registries/regist
 import type { PublishedListing } from '../../store/files/listing-files.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
-import { readable, requireOwner } from '../registries/access.ts'
+import { readable, requireOwner, type Asking } from '../registries/access.ts'
 import { sendDocument, sendFile } from '../registries/answers.ts'
 import { getPackage, getTags, getTarball } from './npm.contract.ts'
 import { readRequested, requireName } from './protocol.ts'
@@ -34,10 +33,10 @@ export async function findName(
   { repositories, reader }: Pick<ReadingDeps, 'repositories' | 'reader'>,
   repo: string,
   name: string,
-  caller: Caller | null,
+  asking: Asking,
 ): Promise<Found> {
-  const repository = await readable(repositories, { format: 'npm', name: repo }, caller)
-  const owner = await requireOwner(repositories, repository, name, caller)
+  const repository = await readable(repositories, { format: 'npm', name: repo }, asking)
+  const owner = await requireOwner(repositories, repository, name, asking)
   const listing = await reader.listing(owner, name)
   if (!listing) throw new Problem('not_found', `${repository.key} has no ${name}`)
   return { owner, name, listing }
@@ -54,9 +53,9 @@ export function readingRoutes(deps: ReadingDeps): Route[] {
 
   return [
     handle(getPackage, async (call) => {
-      const { params, raw, reply, caller } = call
+      const { params, raw, reply } = call
       const { name, wanted } = readRequested(params.package)
-      const found = await findName(deps, params.repo, name, caller)
+      const found = await findName(deps, params.repo, name, call)
       const base = `${deps.reachedAt(raw)}/npm/${params.repo}`
       const isShort = wanted === null && prefersShort(raw.headers.accept)
       const document = await documentOf(found, isShort ? 'short' : 'full', base)
@@ -64,16 +63,17 @@ export function readingRoutes(deps: ReadingDeps): Route[] {
       return reply.type('application/json').send(await versionIn(document, found.listing, wanted))
     }),
     handle(getTarball, async (call) => {
-      const { params, caller } = call
-      const { listing, owner } = await findName(deps, params.repo, requireName(params.package), caller)
+      const { params } = call
+      const { listing, owner } = await findName(deps, params.repo, requireName(params.package), call)
       const file = Object.hasOwn(listing.files, params.file) ? listing.files[params.file] : undefined
       if (!file) throw new Problem('not_found', `${owner} has no file ${params.file} of ${listing.name}`)
       if (file.held !== null) throw held(listing.name, file.version, file.held)
       const id = { format: listing.format, sha256: file.sha256, filename: params.file }
       return sendFile(call, pool, id, file, 'application/octet-stream')
     }),
-    handle(getTags, async ({ params, caller, reply }) => {
-      const found = await findName(deps, params.repo, requireName(params.package), caller)
+    handle(getTags, async (call) => {
+      const { params, reply } = call
+      const found = await findName(deps, params.repo, requireName(params.package), call)
       const document = await documentOf(found, 'short', '')
       for await (const tags of valuesIn(document, ([first]) => (first === 'dist-tags' ? 'whole' : 'nothing')))
         return reply.type('application/json').send(JSON.stringify(tags))

@@ -5,24 +5,23 @@ import { isoTime, type Clock } from '../../kernel/clock.ts'
 import type { Repositories } from '../../registries/repositories.ts'
 import type { Db } from '../../store/db.ts'
 import { handle, type Route } from '../http/route.ts'
-import { readable } from '../registries/access.ts'
+import { readable, readableAmong } from '../registries/access.ts'
 import { getSearch } from './npm.contract.ts'
 import { searchNames, type SearchHit } from './search-query.ts'
 
 export interface SearchDeps {
   db: Db
   clock: Clock
-  repositories: Pick<Repositories, 'find'>
+  repositories: Pick<Repositories, 'find' | 'rights'>
 }
 
 export function searchRoutes({ db, clock, repositories }: SearchDeps): Route[] {
   return [
-    handle(getSearch, async ({ params, query, caller }) => {
-      const repository = await readable(repositories, { format: 'npm', name: params.repo }, caller)
+    handle(getSearch, async (call) => {
+      const repository = await readable(repositories, { format: 'npm', name: call.params.repo }, call)
       const places = repository.kind === 'group' ? repository.members : [repository.key]
-      const found = await Promise.all(places.map((key) => repositories.find(key)))
-      const visible = found.flatMap((one) => (one && (caller || one.is_public) ? [one.key] : []))
-      const { hits, total } = await searchNames(db, { places, visible }, query)
+      const visible = await readableAmong(repositories, repository, call)
+      const { hits, total } = await searchNames(db, { places, visible }, call.query)
       return { objects: hits.map(shown), total, time: isoTime(clock.now()) }
     }),
   ]

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { Caller } from '../../domain/caller.ts'
 import { Problem } from '../../domain/problem.ts'
 import { projectList, provenanceForm } from '../../formats/pypi/documents.ts'
 import { canonicalName } from '../../formats/pypi/names.ts'
@@ -13,7 +12,7 @@ import { storedFacts } from '../../store/files/blob-query.ts'
 import type { ReachableFile } from '../../store/files/listing-files.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
-import { readable, requireOwner, writable } from '../registries/access.ts'
+import { readable, readableAmong, requireOwner, writable } from '../registries/access.ts'
 import { sendDocument, sendFile } from '../registries/answers.ts'
 import { FORMS, formFor, type Form } from './accept.ts'
 import { publishFile, type PublishDeps } from './publish.ts'
@@ -37,11 +36,10 @@ type Asked<P> = Pick<Call<P, unknown, unknown>, 'params' | 'caller' | 'raw' | 'r
 export function pypiRoutes(deps: PypiDeps): Route[] {
   return [
     handle(getPypiRepoSimple, async (call) => {
-      const repository = await readable(deps.repositories, keyOf(call.params), call.caller)
+      const repository = await readable(deps.repositories, keyOf(call.params), call)
       if (!hasSlash(call)) return redirect(call, 'simple/')
       const form = formOf(call)
-      const shown =
-        repository.kind === 'group' ? await readableAmong(deps, repository.members, call.caller) : [repository.key]
+      const shown = await readableAmong(deps.repositories, repository, call)
       const plain = Buffer.from(projectList(await shownNames(deps.db, shown))[form.form])
       return sendDocument(call, { media: form.media, ...(await encoded(plain)) })
     }),
@@ -106,19 +104,12 @@ function redirect({ reply }: Pick<Asked<unknown>, 'reply'>, location: string) {
 }
 
 /** The repository whose project it is: of a group, the member that has the name. @throws Problem('unauthorized' or 'not_found') */
-async function ownerOf({ repositories }: PypiDeps, { params, caller }: Asked<{ repo: string; project: string }>) {
-  const repository = await readable(repositories, keyOf(params), caller)
+async function ownerOf({ repositories }: PypiDeps, asked: Asked<{ repo: string; project: string }>) {
+  const { params } = asked
+  const repository = await readable(repositories, keyOf(params), asked)
   const name = canonicalName(params.project)
   if (name === null) throw new Problem('not_found', 'no project can have this name')
-  return { name, owner: await requireOwner(repositories, repository, name, caller) }
-}
-
-/** The members of a group that the caller may read. */
-async function readableAmong({ repositories }: PypiDeps, members: readonly string[], caller: Caller | null) {
-  const open = await Promise.all(
-    members.map(async (member) => (caller !== null || (await repositories.get(member)).is_public ? [member] : [])),
-  )
-  return open.flat()
+  return { name, owner: await requireOwner(repositories, repository, name, asked) }
 }
 
 async function sendMetadata({ db }: PypiDeps, call: Asked<unknown>, filename: string, { sha256 }: ReachableFile) {

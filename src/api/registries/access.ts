@@ -6,44 +6,70 @@ import { requireAction, requireInside } from '../../domain/scopes.ts'
 import { repositoryKey, type RepositoryKey } from '../../domain/repositories.ts'
 import type { Repositories, Repository } from '../../registries/repositories.ts'
 
-type Finding = Pick<Repositories, 'find'>
+type Finding = Pick<Repositories, 'find' | 'rights'>
+
+/** Who asks: a person or a token, or else perhaps a machine, whose token is none of the API. */
+export interface Asking {
+  caller: Caller | null
+  raw: { headers: { authorization?: string | undefined } }
+}
 
 /**
- * The repository, if the caller may read it. Without a credential, unknown and private repositories answer alike.
+ * The repository, if who asks may read it. Unknown ones and those that are not for everybody answer alike.
  * @throws Problem('unauthorized' or 'not_found'), 'forbidden' or 'mfa_required' when a credential is not good for a private one
  */
-export async function readable(finding: Finding, key: RepositoryKey, caller: Caller | null): Promise<Repository> {
-  const found = await existing(finding, key, caller)
-  if (!found.is_public && caller) requireReading(caller)
-  return found
-}
-
-async function existing({ find }: Finding, key: RepositoryKey, caller: Caller | null): Promise<Repository> {
-  const found = await find(repositoryKey(key))
-  if (!found?.is_public && !caller) throw new Problem('unauthorized', 'a credential is needed')
-  if (!found) throw new Problem('not_found', `there is no repository ${repositoryKey(key)}`)
-  return found
+export async function readable(finding: Finding, key: RepositoryKey, asking: Asking): Promise<Repository> {
+  const found = await finding.find(repositoryKey(key))
+  if (found && (await mayRead(finding, found, asking))) return found
+  throw notReadable(asking, `there is no repository ${repositoryKey(key)}`)
 }
 
 /**
- * The repository that has a name, seen from one that the caller may read. Without a credential, names of private members of a public
- * group are not given, and answer like names that nobody has.
+ * Private ones: machines with a right to it, or to a member. People with an account, and once the repository has readers of its own,
+ * only these and maintainers.
+ */
+async function mayRead({ rights }: Finding, repository: Repository, { caller, raw }: Asking): Promise<boolean> {
+  const { key, members, kind, is_public: isPublic } = repository
+  if (isPublic) return true
+  if (!caller) return rights.ofMachine(raw.headers.authorization, [key, ...members])
+  requireReading(caller)
+  if (kind === 'group' || mayAccess(caller.role, 'maintainer+') || !(await rights.isRestricted(key))) return true
+  return rights.ofPerson(caller.ownerId, key)
+}
+
+const notReadable = ({ caller }: Asking, why: string) =>
+  caller ? new Problem('not_found', why) : new Problem('unauthorized', 'a credential is needed')
+
+/** The repositories behind one that may be read: itself, or those members of a group that may be read too. */
+export async function readableAmong(finding: Finding, repository: Repository, asking: Asking): Promise<string[]> {
+  if (repository.kind !== 'group') return [repository.key]
+  const members = await Promise.all(
+    repository.members.map(async (key) => {
+      const member = await finding.find(key)
+      return member && (await mayRead(finding, member, asking)) ? [key] : []
+    }),
+  )
+  return members.flat()
+}
+
+/**
+ * The repository that has a name, seen from one that may be read. A member that may not be read hides its names: they answer like
+ * names that nobody has, and do not come from a later member.
  * @throws Problem('unauthorized' or 'not_found')
  */
 export async function requireOwner(
-  { find, ownerOf }: Pick<Repositories, 'find' | 'ownerOf'>,
+  repositories: Pick<Repositories, 'find' | 'rights' | 'ownerOf'>,
   repository: Repository,
   name: string,
-  caller: Caller | null,
+  asking: Asking,
 ): Promise<string> {
-  const owner = await ownerOf(repository, name)
-  if (!caller) {
-    const read = owner === null ? repository.members : [owner]
-    const found = await Promise.all(read.map((key) => find(key)))
-    if (found.some((one) => !one?.is_public)) throw new Problem('unauthorized', 'a credential is needed')
-  }
-  if (owner === null) throw new Problem('not_found', `${repository.key} has no ${name}`)
-  return owner
+  const owner = await repositories.ownerOf(repository, name)
+  if (owner === repository.key) return owner
+  const readers = await readableAmong(repositories, repository, asking)
+  if (owner !== null && readers.includes(owner)) return owner
+  const isAllRead = readers.length === repository.members.length
+  if (isAllRead || asking.caller) throw new Problem('not_found', `${repository.key} has no ${name}`)
+  throw notReadable(asking, '')
 }
 
 /** What `mount` checks on routes that are not public. */
@@ -58,7 +84,7 @@ function requireReading({ mustEnrol, scopes }: Caller): void {
  * @throws Problem('unauthorized', 'forbidden', 'not_found' or 'not_hosted')
  */
 export async function writable(
-  finding: Finding,
+  finding: Pick<Repositories, 'find'>,
   key: RepositoryKey,
   name: string | undefined,
   caller: Caller | null,
@@ -71,7 +97,8 @@ export async function writable(
     requireAction(caller.scopes, action)
     requireInside(caller.scopes, { distribution: repositoryKey(key), format: key.format, name })
   }
-  const found = await existing(finding, key, caller)
+  const found = await finding.find(repositoryKey(key))
+  if (!found) throw new Problem('not_found', `there is no repository ${repositoryKey(key)}`)
   if (found.kind !== 'hosted') throw new Problem('not_hosted', `${found.key} is a group: publish to one of its members`)
   return { ...found, caller }
 }
