@@ -20,7 +20,7 @@ test('a repository says what it is, and how clients are set up', async () => {
   const { body } = await gate.call('GET', '/registries/npm/all')
   expect(body).toMatchObject({
     ...{ key: 'npm/all', kind: 'group', members: ['team', 'vendor'], public: false, packages: 0 },
-    created_by: 'root-admin',
+    created_by: 'admin-person',
     url: `http://127.0.0.1:${gate.port}/npm/all/`,
   })
   const setup = body['setup'] as { client: string; text: string }[]
@@ -102,13 +102,13 @@ describe('who may read a private repository', () => {
     const { people } = gate
     const token = await machine('ci-01')
     await gate.call('PATCH', '/registries/npm/all', { body: { public: false, members: ['team'] } })
-    expect([await search(null), await search(token), await search(people.reader.token)]).toEqual([401, 401, 200])
+    expect([await search(null), await search(token), await search(people.reader.session)]).toEqual([401, 401, 200])
     expect((await reader('tag', 'build')).status).toBe(201)
     expect([await search(token), await search(token, 'all')]).toEqual([200, 200])
-    expect([await search(people.reader.token), await search(people.maintainer.token)]).toEqual([404, 200])
+    expect([await search(people.reader.session), await search(people.maintainer.session)]).toEqual([404, 200])
     await reader('person', people.reader.username)
-    expect(await search(people.reader.token)).toBe(200)
-    expect(await search(people.auditor.token)).toBe(404)
+    expect(await search(people.reader.session)).toBe(200)
+    expect(await search(people.auditor.session)).toBe(404)
   })
 
   test('a machine publishes nothing', async () => {
