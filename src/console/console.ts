@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { registryFormats } from '../formats/index.ts'
 import { createListener } from '../api/http/listener.ts'
 import { answerOf, problemOf } from '../api/http/problems.ts'
 import { Problem } from '../domain/problem.ts'
@@ -37,6 +38,8 @@ export interface Console {
   close(deadlineMs: number): Promise<void>
 }
 
+const isRegistryPath = (path: string) => registryFormats.some(({ id }) => path.startsWith(`/${id}/`))
+
 export function createConsole(deps: ConsoleDeps): Console {
   const build = readBuild(deps.directory)
   const sessions = sessionRoutes(deps)
@@ -55,6 +58,11 @@ export function createConsole(deps: ConsoleDeps): Console {
     const isPage = path === '/health' && /\btext\/html\b/.test(request.headers.accept ?? '')
     if (!isPage && /^\/(api|health|cli)(\/|$)/.test(path)) {
       toApi(request, response, address, secure)
+      return
+    }
+    // The address of a repository is right whichever listener a person saw it at. Its clients have credentials of their own.
+    if (isRegistryPath(path)) {
+      passOn(request, response)
       return
     }
     if (path === '/session' || path.startsWith('/session/')) {
@@ -81,6 +89,10 @@ export function createConsole(deps: ConsoleDeps): Console {
         request.headers.authorization = `Bearer ${token}`
       }
     }
+    passOn(request, response)
+  }
+
+  function passOn(request: IncomingMessage, response: ServerResponse): void {
     // Other origins must not read answers of this listener.
     delete request.headers.origin
     delete request.headers.cookie

@@ -259,6 +259,14 @@ describe('the API behind the console', () => {
     end.abort()
   })
 
+  test('a repository of libraries is reached here too, with a credential and never with the cookie', async () => {
+    await gate.call('POST', '/registries', { body: { format: 'npm', name: 'team', kind: 'hosted' } })
+    const path = '/npm/team/-/v1/search?text=x'
+    expect((await ask('GET', path, { cookie })).status).toBe(401)
+    const authorization = `Bearer ${gate.people.reader.token}`
+    expect((await ask('GET', path, { authorization })).status).toBe(200)
+  })
+
   test('/health is the probe for programs and a page for browsers', async () => {
     expect(await (await ask('GET', '/health/live')).json()).toEqual({ status: 'ok' })
     expect((await ask('GET', '/health')).headers.get('content-type')).toContain('application/json')
