@@ -194,7 +194,8 @@ export async function startProtocols(timeouts: ListenerTimeouts): Promise<Protoc
     corsOrigins: [],
     limiter: createRateLimiter({ now: () => new Date(0) }),
     async authenticate(header) {
-      if (header !== 'Basic cmVhZGVyOng=') throw new Problem('unauthorized', 'a “credential” is needed')
+      // A password reaches it as a token, if the protocol asks for one.
+      if (header !== 'Basic cmVhZGVyOng=' && header !== 'Bearer x') throw new Problem('unauthorized', 'a “credential” is needed')
       const who = { kind: 'token', name: 'reader', role: 'reader', ownerId: 1, credentialId: 'c' } as const
       return { ...who, principal: 'token:reader' }
     },

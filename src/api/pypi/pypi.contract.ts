@@ -33,8 +33,12 @@ const File = Type.String({
   examples: ['acme_tool-1.4.2-py3-none-any.whl'],
 })
 
-// A resolver reads hundreds of pages and files in a minute, and none of them costs more than a file of apt.
-const common = { root: true, tag: 'pypi', protocol: pypi, access: 'public', limit: 'none', answer: null } as const
+// Clients know these routes, so they are not in the OpenAPI document. A resolver reads hundreds of pages and files in a minute, and none
+// of them costs more than a file of apt.
+const common = {
+  ...{ root: true, tag: 'pypi', protocol: pypi, access: 'public', limit: 'none', answer: null },
+  flags: { hidden: true },
+} as const
 const unchanged = 'Not changed since the state that the request names'
 const conditions = {
   304: unchanged,
@@ -84,7 +88,7 @@ export const postPypiRepoLegacy = declare({
   action: 'upload',
   targets: 'handler',
   limit: 'publish',
-  flags: { multipart: true },
+  flags: { hidden: true, multipart: true },
   params: Type.Object({ repo: Repo }),
   form: Type.Object({
     ':action': Type.Literal('file_upload'),
