@@ -21,6 +21,7 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   idempotency_in_progress: 'needs a request that is still running; test/contract/idempotency.test.ts',
   overloaded: 'needs 32 MB of unfinished bodies; src/api/http/bodies.test.ts',
   task_cancelled: 'needs a task that runs for some time; src/tasks/tasks.test.ts',
+  machines_full: 'needs 100,000 machines; src/accounts/readers/readers.test.ts',
   backup_unavailable: 'needs a lost package file or a failing pg_dump; test/backup, src/operations/backup/database',
   storage_unavailable: 'needs an object store that is away; test/pool/objects.test.ts',
   database_unavailable: 'needs a database that is away; test/crash/database-gone.test.ts',

@@ -1,6 +1,7 @@
 // Rights to read, from the rows to what a listener knows: people, groups, machines, tags, and every way in which a right ends.
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { Caller } from '../../domain/caller.ts'
@@ -114,6 +115,12 @@ describe('machines', () => {
     expect(await outcome(at.machines.create({ name: 'web-02', certificate: fingerprint }, ROOT, ORIGIN))).toBe(
       'already_exists',
     )
+  })
+
+  test('are at most as many as listeners can keep in memory', async () => {
+    await sql`insert into machines (name, tags, rights, token_hash, token_hint, created_at, created_by)
+      select 'm' || n, '{}', '{read}', n::text, '', now(), '' from generate_series(1, 100000) n`.execute(database.db)
+    expect(await outcome(machine('web-01'))).toBe('machines_full')
   })
 
   test.each(['web 01', 'a"b', '', 'ü', '-x'])('tags like %j are refused', async (tag) => {
