@@ -153,8 +153,9 @@ describe('dialogs', () => {
       expect(await violationsIn(page)).toEqual([])
       await page.setViewportSize({ width: 390, height: 900 })
       await expect.poll(() => widthOver(page)).toBeLessThanOrEqual(0)
-      await page.keyboard.press('Escape')
-      await expect.poll(() => dialog.count()).toBe(0)
+      // The first press may close the options of a field.
+      const left = () => page.keyboard.press('Escape').then(() => dialog.count())
+      await expect.poll(left).toBe(0)
     },
   )
 
