@@ -125,7 +125,7 @@ export const TRANSITIONS: readonly Transition[] = [
   {
     from: 'published',
     event: 'undo',
-    when: 'the person who approved it takes that back within a minute; clients did not get it before',
+    when: 'the person who approved it takes that back within ten minutes; clients did not get it before',
     to: 'pending_review',
     served: 'unpublished',
   },
@@ -139,7 +139,7 @@ export const TRANSITIONS: readonly Transition[] = [
   {
     from: 'rejected',
     event: 'undo',
-    when: 'the person who rejected it takes that back within a minute; clients did not get it before',
+    when: 'the person who rejected it takes that back within ten minutes; clients did not get it before',
     to: 'pending_review',
     served: 'withheld',
   },
@@ -153,7 +153,7 @@ export const TRANSITIONS: readonly Transition[] = [
   {
     from: 'pending_review',
     event: 'undo',
-    when: 'the person who asked for an upgrade takes that back within a minute; clients do not get it',
+    when: 'the person who asked for an upgrade takes that back within ten minutes; clients do not get it',
     to: 'pending_review',
     served: 'kept',
   },

@@ -41,8 +41,8 @@ const EVENTS: Record<DecisionAction, StatusEvent> = {
   reject: 'reject',
   upgrade_required: 'require_upgrade',
 }
-/** How long its maker can undo a decision. */
-export const UNDO_MS = 60_000
+/** How long its maker can undo a decision: people have a minute after the last of thousands, which take minutes. */
+export const UNDO_MS = 600_000
 export const REPLACED = 'replaced by a later decision'
 
 /** @param event by default the event of the plan's action; `refresh` when the decision replaces another one */

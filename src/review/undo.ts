@@ -1,4 +1,4 @@
-// Undoes decisions within a minute: their records are as before, and clients are offered what they were offered before. What clients
+// Undoes decisions within ten minutes: their records are as before, and clients are offered what they were offered before. What clients
 // fetched meanwhile stays with them.
 import { isProblem, Problem } from '../domain/problem.ts'
 import { isRefused, transitionOf } from '../domain/transitions.ts'
@@ -27,7 +27,7 @@ export interface UndoneItem {
 
 /**
  * Undoes each decision in a transaction of its own, then publishes each distribution once. A failure does not affect the others.
- * The problems of items: 'not_found'; 'forbidden' when another person decided; 'not_under_review' when it is older than a minute, or
+ * The problems of items: 'not_found'; 'forbidden' when another person decided; 'not_under_review' when it is older than ten minutes, or
  * something else was decided or found since.
  * @throws Problem('publication_failed') or another failure of the index: all is undone, and recovery tries the publication again
  */
@@ -60,7 +60,7 @@ async function undoOne(deps: DecideDeps, made: DecisionRow, actor: Actor): Promi
   const now = deps.clock.now()
   if (made.decided_by !== actor.name)
     throw new Problem('forbidden', `only ${made.decided_by} can undo this decision; others withdraw it`)
-  if (now.getTime() - made.decided_at.getTime() > UNDO_MS) throw tooLate(made, 'it was made more than a minute ago')
+  if (now.getTime() - made.decided_at.getTime() > UNDO_MS) throw tooLate(made, 'it was made more than ten minutes ago')
   const rendered = await renderedAhead(deps, made)
   return transaction(deps.db, async (tx) => {
     const before = made.package_id === null ? null : await lockIfThere(tx, made.package_id)

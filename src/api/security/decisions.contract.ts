@@ -127,7 +127,7 @@ export const postSecurityDecisionsUndo = declare({
   method: 'POST',
   path: '/security/decisions/undo',
   tag: 'security',
-  summary: "Undo decisions of one's own within a minute: status, findings and index are as before",
+  summary: "Undo decisions of one's own within ten minutes: status, findings and index are as before",
   example: { ids: [7] },
   access: 'maintainer+',
   action: 'review',

@@ -86,6 +86,8 @@ export default function Palette() {
         'aria-label': 'Search packages, CVEs and pages',
         onKeyDown: (event) => event.key === 'Enter' && openFirst(),
       }}
+      attributes={{ content: { 'aria-label': 'Search' } }}
+      scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}
       scrollable
       maxHeight={420}
     />

@@ -118,7 +118,7 @@ function useBulk(
         action: decision === 'approve' ? 'accept_risk' : 'reject',
         what: count(decided, 'package'),
         where: publishes,
-        at: sentAt,
+        at: Date.now(),
         seconds: (Date.now() - sentAt) / 1000,
       })
       void queries.invalidateQueries({ queryKey: ['GET /dashboard/summary'] })

@@ -54,7 +54,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, s
         action,
         what: `${name} ${version}`,
         where: records.map((one) => one.distribution),
-        at: sentAt,
+        at: Date.now(),
         seconds: (Date.now() - sentAt) / 1000,
       })
       for (const one of records) await queries.invalidateQueries({ queryKey: evidenceOf(one).queryKey })

@@ -14,13 +14,13 @@ export interface Made {
   what: string
   /** the distributions of its records */
   where: string[]
-  /** when the first of it was sent, as `Date.now()` */
+  /** when the last of it was answered, as `Date.now()` */
   at: number
   /** from the click until the answer, after which clients see it */
   seconds: number
 }
 
-/** How long a decision can be undone; the service refuses a later attempt. */
+/** How long the note offers to undo it. The service takes it for ten minutes, because thousands of decisions take some. */
 export const UNDO_MS = 60_000
 
 const DONE: Record<Action, string> = {
