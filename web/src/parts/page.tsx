@@ -33,7 +33,7 @@ export function Page({
             {title}
           </Title>
           {about && (
-            <Text size="sm" c="dimmed" component="div">
+            <Text size="sm" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
               {typeof about === 'string' ? <Foreign>{about}</Foreign> : about}
             </Text>
           )}
