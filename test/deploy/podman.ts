@@ -88,6 +88,8 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm
     },
     remove() {
       spawnSync('setpriv', [...asUser, ...here, 'rm', '--all', '--force'])
+      // Ends the process that keeps the user's namespaces.
+      spawnSync('setpriv', [...asUser, ...here, 'system', 'migrate'])
       rmSync(directory, { recursive: true, force: true })
     },
   }
