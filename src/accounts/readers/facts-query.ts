@@ -131,9 +131,15 @@ const privatePlaces = (db: Db): Promise<Place[]> =>
     .orderBy('codename')
     .execute()
 
-const rulesOf = (
-  db: Db,
-): Promise<{ place: string; kind: ReaderKind; name: string; user_id: number | null; machine_id: number | null }[]> =>
+interface Rule {
+  place: string
+  kind: ReaderKind
+  name: string
+  user_id: number | null
+  machine_id: number | null
+}
+
+const rulesOf = (db: Db): Promise<Rule[]> =>
   db.selectFrom('readers').select(['place', 'kind', 'name', 'user_id', 'machine_id']).orderBy('id').execute()
 
 const machinesWithRead = (db: Db) =>
