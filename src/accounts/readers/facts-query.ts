@@ -59,8 +59,6 @@ interface Place {
   format: string
 }
 
-type Rule = Awaited<ReturnType<typeof rulesOf>>[number]
-
 /** The places that rules give, found without looking at every rule for each of thousands of machines. */
 function createRules(rules: readonly Rule[]) {
   const placesBy = (kind: ReaderKind, keyOf: (rule: Rule) => string | number | null) => {
