@@ -63,7 +63,7 @@ export function createAccessFiles(reposDir: string) {
     },
     known: (more: Partial<KnownAccessDeps> = {}) =>
       createKnownAccess({
-        ...{ directory, keyPath, clock: systemClock, log: createLog('silent'), hours: 24, everyMs: 20 },
+        ...{ directory, keyPath, clock: systemClock, log: createLog('silent'), hours: 24, everyMs: 60_000 },
         ...more,
       }),
   }

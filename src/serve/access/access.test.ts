@@ -67,6 +67,7 @@ async function listen(certificateHeader: string | null = null): Promise<void> {
 beforeEach(async () => {
   now = Date.now()
   files.write({ private: ['secret', 'other', 'inner'], tokens: { [TOKEN]: ['secret', 'inner'], [tokenOf('b')]: [] } })
+  await known.look()
 })
 
 const PATHS = [

@@ -55,10 +55,10 @@ const StampSchema = Type.Object({
 
 /** A new signing key, PEM. */
 export const newFactsKey = (): string =>
-  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
 
 export const publicFactsKey = (privatePem: string): string =>
-  createPublicKey(privatePem).export({ type: 'spki', format: 'pem' }).toString()
+  createPublicKey(privatePem).export({ type: 'spki', format: 'pem' })
 
 /** Keeps the stamp from being taken for something else that the key might sign one day. */
 const CONTEXT = 'gatehouse access stamp\n'
