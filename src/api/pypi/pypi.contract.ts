@@ -36,7 +36,12 @@ const File = Type.String({
 // Clients know these routes, so they are not in the OpenAPI document. A resolver reads hundreds of pages and files in a minute, and none
 // of them costs more than a file of apt.
 const common = {
-  ...{ root: true, tag: 'pypi', protocol: pypi, access: 'public', limit: 'none', answer: null },
+  root: true,
+  tag: 'pypi',
+  protocol: pypi,
+  access: 'public',
+  limit: 'none',
+  answer: null,
   flags: { hidden: true },
 } as const
 const unchanged = 'Not changed since the state that the request names'
