@@ -20,14 +20,17 @@ test('a repository says what it is, and how clients are set up', async () => {
   const { body } = await gate.call('GET', '/registries/npm/all')
   expect(body).toMatchObject({
     ...{ key: 'npm/all', kind: 'group', members: ['team', 'vendor'], public: false, packages: 0 },
-    created_by: 'root-admin',
+    created_by: 'admin-person',
     url: `http://127.0.0.1:${gate.port}/npm/all/`,
   })
   const setup = body['setup'] as { client: string; text: string }[]
   expect(setup.length).toBeGreaterThan(0)
   for (const { text } of setup) expect(text).toContain(`127.0.0.1:${gate.port}/npm/all/`)
   const { body: list } = await gate.call('GET', '/registries')
-  expect(list).toMatchObject({ total: 3, repositories: [{ key: 'npm/all' }, { key: 'npm/team' }, { key: 'npm/vendor' }] })
+  expect(list).toMatchObject({
+    total: 3,
+    repositories: [{ key: 'npm/all' }, { key: 'npm/team' }, { key: 'npm/vendor' }],
+  })
 })
 
 test.each<[string, object, number, string]>([
