@@ -195,7 +195,8 @@ export async function startProtocols(timeouts: ListenerTimeouts): Promise<Protoc
     limiter: createRateLimiter({ now: () => new Date(0) }),
     async authenticate(header) {
       // A password reaches it as a token, if the protocol asks for one.
-      if (header !== 'Basic cmVhZGVyOng=' && header !== 'Bearer x') throw new Problem('unauthorized', 'a “credential” is needed')
+      if (header !== 'Basic cmVhZGVyOng=' && header !== 'Bearer x')
+        throw new Problem('unauthorized', 'a “credential” is needed')
       const who = { kind: 'token', name: 'reader', role: 'reader', ownerId: 1, credentialId: 'c' } as const
       return { ...who, principal: 'token:reader' }
     },

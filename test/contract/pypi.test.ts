@@ -367,6 +367,15 @@ describe('a held version', () => {
     expect((await publishWheel({ name: 'held-lib' })).status).toBe(403)
   })
 
+  test('is listed no more once it is deleted', async () => {
+    await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold' } } })
+    await publishWheel({ name: 'gone-lib' })
+    await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'allow' } } })
+    expect((await project('team', 'gone-lib')).versions).toEqual(['1.4.2'])
+    await gate.call('DELETE', '/artifacts/gone-lib/1.4.2?distribution=pypi%2Fteam')
+    expect((await get('team/simple/gone-lib/')).status).toBe(404)
+  })
+
   test('is served once it is approved', async () => {
     await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold' } } })
     await publishWheel({ name: 'later-lib' })
