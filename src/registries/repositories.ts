@@ -44,7 +44,7 @@ export interface Repositories {
   /** @throws Problem('already_exists' or 'validation_error') */
   create(wanted: NewRepository, by: Actor): Promise<Repository>
   /** @throws Problem('not_found' or 'validation_error') */
-  change(key: string, change: RepositoryChange, by: Actor): Promise<Repository>
+  change(key: string, change: RepositoryChange, by: Actor, check?: (before: Repository) => void): Promise<Repository>
   /** @throws Problem('not_found'), or 'not_empty' when it has packages or is a member of a group */
   remove(key: string, by: Actor): Promise<void>
   /** how many records are in each hosted repository, by key */
@@ -119,9 +119,12 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
         return get(key, tx)
       })
     },
-    async change(key, { description, isPublic, members }, by) {
+    async change(key, { description, isPublic, members }, by, check) {
       return transaction(db, async (tx) => {
+        // Two administrators at once: the second sees what the first changed.
+        await tx.selectFrom('repositories').select('key').where('key', '=', key).forUpdate().execute()
         const before = await get(key, tx)
+        check?.(before)
         await tx
           .updateTable('repositories')
           .set({ description: description ?? before.description, is_public: isPublic ?? before.is_public })

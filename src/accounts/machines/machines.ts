@@ -39,7 +39,13 @@ export interface Machines {
   /** @throws Problem `already_exists` (name or certificate of a live machine), `validation_error`, `machines_full` */
   create(fields: MachineFields, by: Caller, origin: Origin): Promise<MachineWithToken>
   /** @throws Problem as `create`, `not_found` also for a revoked machine */
-  update(id: number, fields: Partial<MachineFields>, by: Caller, origin: Origin): Promise<Machine>
+  update(
+    id: number,
+    fields: Partial<MachineFields>,
+    by: Caller,
+    origin: Origin,
+    check?: (before: Machine) => void,
+  ): Promise<Machine>
   /** A new token in place of the old one, which ends. @throws Problem `not_found` */
   renew(id: number, by: Caller, origin: Origin): Promise<MachineWithToken>
   /** @throws Problem `not_found`, also for a machine that is revoked already */
@@ -93,9 +99,10 @@ export function createMachines(deps: ChangeDeps & { clock: Clock }): Machines {
         return made
       }),
 
-    update: (id, fields, by, origin) =>
+    update: (id, fields, by, origin, check) =>
       change(deps, by.name, origin, async (tx, note) => {
         const before = await live(tx, id)
+        check?.(machineOf(before))
         const next = {
           name: fields.name ?? before.name,
           tags: fields.tags ? requireTags(fields.tags) : before.tags,

@@ -33,8 +33,18 @@ export interface Readers {
   add(wanted: { place: string; kind: ReaderKind; name: string }, by: Caller, origin: Origin): Promise<ReaderView>
   /** @throws Problem `not_found` */
   remove(id: number, by: Caller, origin: Origin): Promise<void>
-  /** @returns whether it changed @throws Problem `not_found` */
-  setPrivate(place: string, isPrivate: boolean, by: Caller, origin: Origin): Promise<boolean>
+  /**
+   * @param check is given whether it is private before the change
+   * @returns whether it changed
+   * @throws Problem `not_found`, and what `check` throws
+   */
+  setPrivate(
+    place: string,
+    isPrivate: boolean,
+    by: Caller,
+    origin: Origin,
+    check?: (before: { private: boolean }) => void,
+  ): Promise<boolean>
 }
 
 /** @param deps.changed called after each change, before its answer: listeners learn of it at once */
@@ -96,9 +106,9 @@ export function createReaders(deps: ChangeDeps & { clock: Clock; changed(): Prom
       await deps.changed()
     },
 
-    async setPrivate(place, isPrivate, by, origin) {
+    async setPrivate(place, isPrivate, by, origin, check) {
       const isNew = await change(deps, by.name, origin, async (tx, note) => {
-        await requirePlace(tx, place)
+        check?.(await requirePlace(tx, place))
         const changed = await tx
           .updateTable('distributions')
           .set({ private: isPrivate })
@@ -118,9 +128,15 @@ export function createReaders(deps: ChangeDeps & { clock: Clock; changed(): Prom
 }
 
 /** @throws Problem `not_found` */
-async function requirePlace(tx: Db, place: string): Promise<void> {
-  const found = await tx.selectFrom('distributions').select('codename').where('codename', '=', place).executeTakeFirst()
+async function requirePlace(tx: Db, place: string): Promise<{ private: boolean }> {
+  const found = await tx
+    .selectFrom('distributions')
+    .select('private')
+    .where('codename', '=', place)
+    .forUpdate()
+    .executeTakeFirst()
   if (!found) throw new Problem('not_found', `there is no distribution ${place}`)
+  return found
 }
 
 /** The row that a name means. A right ends with the account or machine, and is not inherited by a later one of its name. */

@@ -89,6 +89,7 @@ export const postAuthMeTokens = declare({
   summary: 'Create an API token of your own, with at most your role; only this answer shows it',
   example: { name: 'ci-of-ada', expires_days: 90, scopes: { actions: ['upload'], distributions: ['jammy'] } },
   access: 'uploader+',
+  idempotencyKey: true,
   flags: { sessionOnly: true },
   body: NewTokenSchema,
   success: 201,

@@ -89,9 +89,9 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
     handle(getDistributionsCodename, async ({ params: { codename } }) =>
       viewOf(declared(codename), await distributionRows(db)),
     ),
-    handle(patchDistributionsCodename, async ({ params: { codename }, body, caller, origin }) => {
+    handle(patchDistributionsCodename, async ({ params: { codename }, body, caller, origin, unchanged }) => {
       const distribution = declared(codename)
-      await deps.readers.setPrivate(codename, body.private, caller, origin)
+      await deps.readers.setPrivate(codename, body.private, caller, origin, unchanged)
       return viewOf(distribution, await distributionRows(db))
     }),
     handle(getDistributionsCodenamePackages, async ({ params: { codename }, reply }) => {

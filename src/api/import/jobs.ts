@@ -11,7 +11,7 @@ import { lastEventOf, streamTask, type TaskStreamDeps } from '../tasks/stream.ts
 
 /** The keys that the cursor and the result of such a task share. */
 interface Progress {
-  total?: number
+  total?: number | null
   done_count?: number
   error_count?: number
 }
@@ -19,7 +19,9 @@ interface Progress {
 /** @param progress for kinds of tasks that store it elsewhere */
 export function jobOf(task: TaskRow, progress = (task.result ?? task.cursor ?? {}) as Progress) {
   const { label, source_ids: ids } = task.arguments as { label?: string; source_ids?: unknown[] }
-  const { total = ids?.length ?? 0, done_count = 0, error_count = 0 } = progress
+  const { done_count = 0, error_count = 0 } = progress
+  // A mirror that failed before it had its list does not know how many packages there are.
+  const total = progress.total ?? ids?.length ?? 0
   return {
     job_id: task.id,
     label: label ?? [task.kind, task.key].filter(Boolean).join(' '),

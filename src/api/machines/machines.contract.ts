@@ -64,12 +64,15 @@ export const getMachines = declare({
   problems: [],
 })
 
+const EDITED = ['name', 'tags', 'certificate']
+
 export const getMachinesId = declare({
   method: 'GET',
   path: '/machines/{id}',
   tag,
   summary: 'A machine',
   access: 'auditor+',
+  edited: EDITED,
   params: Id,
   answer: MachineSchema,
   problems: ['not_found'],
@@ -82,6 +85,7 @@ export const postMachines = declare({
   summary: 'Create a machine; only this answer shows its token',
   example: { name: 'web-01', tags: ['web', 'site:berlin'] },
   access: 'admin',
+  idempotencyKey: true,
   body: Type.Object({ name: Name, tags: Tags, certificate: Certificate }, { title: 'NewMachine' }),
   success: 201,
   answer: MachineWithTokenSchema,
@@ -95,6 +99,7 @@ export const patchMachinesId = declare({
   summary: 'Change name, tags or certificate of a machine',
   example: { tags: ['web'] },
   access: 'admin',
+  edited: EDITED,
   params: Id,
   body: Type.Object({ name: Type.Optional(Name), tags: Tags, certificate: Certificate }, { title: 'MachineChange' }),
   answer: MachineSchema,
@@ -107,6 +112,7 @@ export const postMachinesIdToken = declare({
   tag,
   summary: 'Give a machine a new token; the old one ends',
   access: 'admin',
+  idempotencyKey: true,
   params: Id,
   success: 201,
   answer: MachineWithTokenSchema,
@@ -152,6 +158,7 @@ export const postMachinesEnrolments = declare({
   summary: 'Create a token that only enrols machines; only this answer shows it',
   example: { name: 'web-image', tags: ['web'], most: 20, expires_hours: 24 },
   access: 'admin',
+  idempotencyKey: true,
   body: Type.Object(
     {
       name: Name,

@@ -25,7 +25,9 @@ export function machineRoutes({ machines, enrolments }: { machines: Machines; en
     }),
     handle(getMachinesId, ({ params }) => machines.find(params.id)),
     handle(postMachines, ({ body, caller, origin }) => machines.create(body, caller, origin)),
-    handle(patchMachinesId, ({ params, body, caller, origin }) => machines.update(params.id, body, caller, origin)),
+    handle(patchMachinesId, ({ params, body, caller, origin, unchanged }) =>
+      machines.update(params.id, body, caller, origin, unchanged),
+    ),
     handle(postMachinesIdToken, ({ params, caller, origin }) => machines.renew(params.id, caller, origin)),
     handle(deleteMachinesId, async ({ params: { id }, caller, origin }) => {
       await machines.revoke(id, caller, origin)

@@ -57,6 +57,7 @@ export const postReaders = declare({
   summary: 'Let a person, a group, a machine or all machines with a tag read a private distribution',
   example: { place: 'bookworm', kind: 'tag', name: 'web' },
   access: 'admin',
+  idempotencyKey: true,
   body: Type.Object(
     {
       place: Place,

@@ -72,11 +72,14 @@ export const postRegistries = declare({
   summary: 'Make a repository: `hosted` keeps what is published to it, `group` shows its members under one address',
   access: 'admin',
   example: { format: 'npm', name: 'team', kind: 'hosted', description: 'Libraries of our own', public: false },
+  idempotencyKey: true,
   body: Type.Object({ format: RegistryFormatSchema, name: Name, kind: Type.Enum([...REPOSITORY_KINDS]), ...Changes }),
   success: 201,
   answer: RepositorySchema,
   problems: ['validation_error', 'already_exists'],
 })
+
+const EDITED = ['description', 'public', 'members']
 
 export const getRegistriesFormatName = declare({
   method: 'GET',
@@ -84,6 +87,7 @@ export const getRegistriesFormatName = declare({
   tag,
   summary: 'A repository of libraries, and how its clients are set up',
   access: 'reader+',
+  edited: EDITED,
   params: Which,
   answer: Detailed,
   problems: ['not_found'],
@@ -96,6 +100,7 @@ export const patchRegistriesFormatName = declare({
   summary: 'Change a repository; what is left out stays as it is',
   access: 'admin',
   example: { public: true },
+  edited: EDITED,
   params: Which,
   body: Type.Object(Changes),
   answer: RepositorySchema,

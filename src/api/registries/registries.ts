@@ -50,8 +50,10 @@ export function registryRoutes({ repositories, reachedAt }: RegistryRoutesDeps):
     }),
     handle(patchRegistriesFormatName, async (call) => {
       const { public: isPublic, ...change } = call.body
-      const changed = await repositories.change(repositoryKey(call.params), { ...change, isPublic }, actorOf(call))
-      return (await shownTo(call.raw))(changed)
+      const shown = await shownTo(call.raw)
+      const by = actorOf(call)
+      const check = (before: Repository) => call.unchanged(shown(before))
+      return shown(await repositories.change(repositoryKey(call.params), { ...change, isPublic }, by, check))
     }),
     handle(deleteRegistriesFormatName, async (call) => {
       const key = repositoryKey(call.params)

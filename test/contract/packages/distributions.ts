@@ -21,6 +21,7 @@ const KEYS = [
   'package_manager',
   'package_count',
   'active',
+  'private',
   'signed_by',
   'last_published_at',
 ]
