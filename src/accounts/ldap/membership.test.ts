@@ -38,7 +38,7 @@ beforeEach(async () => {
       test: async () => ({ status: 'ok', message: '' }),
     },
   })
-  await at.users.create(ROOT, { username: 'local', password: GOOD, role: 'admin' }, ORIGIN)
+  await at.users.create(ROOT, { username: 'local', password: GOOD, role: caller.role }, ORIGIN)
   return () => at.close()
 })
 

@@ -146,12 +146,13 @@ describe('access', () => {
     expect(find(name).limit).toBe(limit)
   })
 
-  test('only the own password, session, second factor and programs need a session; tokens may do everything else', () => {
+  test('only the own password, session, second factor, programs and tokens need a session; tokens may do everything else', () => {
     const closed = routes.filter((route) => route.flags?.sessionOnly).map((route) => route.path)
     const mfa = ['setup', 'confirm', 'disable', 'recovery-codes'].map((step) => `/auth/mfa/${step}`)
     const device = ['/auth/device/{user_code}', '/auth/device/{user_code}']
-    expect(closed).toEqual(['/auth/change-password', '/auth/logout', '/auth/refresh', ...mfa, ...device])
-    expect(routes).toHaveLength(36)
+    const tokens = ['/auth/me/tokens', '/auth/me/tokens', '/auth/me/tokens/{token_id}']
+    expect(closed).toEqual(['/auth/change-password', '/auth/logout', '/auth/refresh', ...mfa, ...device, ...tokens])
+    expect(routes).toHaveLength(39)
   })
 
   test('endpoints that create something answer 201, all others 200', () => {
@@ -159,6 +160,7 @@ describe('access', () => {
       'POST /auth/oidc/exchange',
       'POST /auth/users',
       'POST /auth/api-tokens',
+      'POST /auth/me/tokens',
     ])
   })
 })

@@ -109,7 +109,7 @@ test('the defaults are those of the specification', () => {
     auto_enrich: true,
   })
   expect(defaults['trusted_publishing']).toEqual({ publishers: [] })
-  expect(defaults['security']).toEqual({ forbid_self_approval: false, require_mfa: 'nobody' })
+  expect(defaults['security']).toEqual({ forbid_self_approval: false, require_mfa: 'nobody', approval_days: 0 })
 })
 
 test('the source toggles of the specification exist and default to true', () => {
