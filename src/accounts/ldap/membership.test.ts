@@ -38,7 +38,7 @@ beforeEach(async () => {
       test: async () => ({ status: 'ok', message: '' }),
     },
   })
-  await at.users.create(ROOT, { username: 'local', password: GOOD, role: caller.role }, ORIGIN)
+  await at.users.create(ROOT, { username: 'local', password: GOOD, role: 'admin' }, ORIGIN)
   return () => at.close()
 })
 
@@ -51,7 +51,7 @@ async function anna() {
     access_token: string
   }
   const caller = await at.authenticate(`Bearer ${session}`)
-  const { token } = await at.tokens.create(caller, { name: `of-anna-${++made}`, role: 'admin' }, ORIGIN)
+  const { token } = await at.tokens.create(caller, { name: `of-anna-${++made}`, role: caller.role }, ORIGIN)
   const roleWith = async (credential: string) => (await at.authenticate(`Bearer ${credential}`)).role
   return {
     caller,
