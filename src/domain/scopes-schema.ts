@@ -9,7 +9,11 @@ export const ScopesSchema = Type.Object(
   {
     actions: Type.Optional(Type.Array(Type.Enum([...SCOPE_ACTIONS]), { minItems: 1, maxItems: SCOPE_ACTIONS.length })),
     formats: restriction('^[a-z0-9]+$', 20, 'of the distributions that are changed'),
-    distributions: restriction('^[A-Za-z0-9][A-Za-z0-9._-]*$', 100, 'that are changed'),
+    distributions: restriction(
+      '^[A-Za-z0-9][A-Za-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)?$',
+      100,
+      'or repositories (`npm/team`) that are changed',
+    ),
     names: restriction(
       '^[^\\s\\u0000-\\u001f\\u007f/]+$',
       100,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(async () => database.close())
 beforeEach(async () => {
   at = await createAccounts(database.db)
-  routes = [...authRoutes({ ...at, distributions: [] }), ...setupRoutes(at)]
+  routes = [...authRoutes({ ...at, distributions: [], isRepository: async () => false }), ...setupRoutes(at)]
   await database.db.deleteFrom('users').execute()
   return () => at.close()
 })

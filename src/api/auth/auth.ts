@@ -46,6 +46,7 @@ export interface AuthDeps extends MfaDeps, OidcDeps, DeviceDeps {
   tokens: Tokens
   /** what scopes of tokens may name */
   distributions: readonly Distribution[]
+  isRepository(key: string): Promise<boolean>
 }
 
 export function authRoutes(deps: AuthDeps): Route[] {
@@ -95,13 +96,15 @@ function userRoutes({ users }: AuthDeps): Route[] {
   ]
 }
 
-function tokenRoutes({ tokens, distributions }: AuthDeps): Route[] {
+function tokenRoutes({ tokens, distributions, isRepository }: AuthDeps): Route[] {
   return [
     handle(getAuthApiTokens, () => tokens.list()),
     handle(getAuthApiTokensTokenId, ({ params }) => tokens.find(params.token_id)),
     handle(postAuthApiTokens, async ({ caller, body, origin }) => {
-      const unknown = body.scopes?.distributions?.find((one) => !distributions.some(({ codename }) => codename === one))
-      if (unknown !== undefined) throw unknownDistribution(unknown, distributions, 'unknown_distribution')
+      for (const place of body.scopes?.distributions ?? []) {
+        const isKnown = distributions.some(({ codename }) => codename === place) || (await isRepository(place))
+        if (!isKnown) throw unknownDistribution(place, distributions, 'unknown_distribution')
+      }
       return tokens.create(caller, body, origin)
     }),
     handle(deleteAuthApiTokensTokenId, ({ caller, params, origin }) => tokens.revoke(caller, params.token_id, origin)),

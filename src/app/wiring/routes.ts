@@ -84,9 +84,14 @@ export function routesOf(
   const { tasks, totals } = longWork
 
   const previews = createPreviews({ db, registry })
+  const repositories = createRepositories({ db, clock, audit })
 
   const routes: Route[] = [
-    ...authRoutes({ ...accounts, distributions: registry.distributions }),
+    ...authRoutes({
+      ...accounts,
+      distributions: registry.distributions,
+      isRepository: async (key) => (await repositories.find(key)) !== null,
+    }),
     ...setupRoutes(accounts),
     ...packageRoutes({ db }),
     ...auditRoutes({ db, audit }),
@@ -216,7 +221,7 @@ export function routesOf(
       signing: { keys, replace: publishing.signingKeyFiles.replace },
     }),
     ...registryRoutes({
-      repositories: createRepositories({ db, clock, audit }),
+      repositories,
       reachedAt: publishing.reachedAt.api,
     }),
     ...retentionRoutes({ db, tasks }),
