@@ -139,12 +139,8 @@ test('versions are compared with the version before, and with the newest that cl
     version({ version: '1.0.2', publishedAt: YOUNG }),
     version({ version: '1.0.3', publishedAt: YOUNG }),
   ]
-  const effects = [...curateAll(versions, DEFAULT_CURATION, NOW)].map(([key, { effect }]) => [key, effect])
   // The fix passes, and the one after it mends nothing that clients still get.
-  expect(effects).toEqual([
-    ['1.0.0', 'list'],
-    ['1.0.1', 'explain'],
-    ['1.0.2', 'list'],
-    ['1.0.3', 'explain'],
+  expect(curateAll(versions, DEFAULT_CURATION, NOW).map(({ effect }) => effect)).toEqual([
+    ...['list', 'explain', 'list', 'explain'],
   ])
 })

@@ -112,24 +112,19 @@ function effectOf(reasons: readonly Reason[], policy: Curation): Pick<CurationVe
 }
 
 /**
- * The verdicts on all versions of a name, by version.
+ * The verdicts on all versions of a name, or on all of their files.
  * @param versions oldest first
+ * @returns in their order
  */
-export function curateAll(
-  versions: readonly CuratedVersion[],
-  policy: Curation,
-  now: Date,
-): Map<string, CurationVerdict> {
-  const verdicts = new Map<string, CurationVerdict>()
+export function curateAll(versions: readonly CuratedVersion[], policy: Curation, now: Date): CurationVerdict[] {
   let before: CuratedVersion | null = null
   let listed: CuratedVersion | null = null
-  for (const version of versions) {
+  return versions.map((version) => {
     const verdict = curate(version, { before, listed }, policy, now)
-    verdicts.set(version.version, verdict)
     before = version
     if (verdict.effect === 'list') listed = version
-  }
-  return verdicts
+    return verdict
+  })
 }
 
 /** `MAL-` advisories describe malicious code, not a vulnerability (https://github.com/ossf/malicious-packages). */

@@ -9,11 +9,16 @@ import type { FormatId } from '../../domain/package.ts'
 
 /** A file that clients can ask for by its name. */
 export interface ReachableFile {
-  sha256: string
-  sizeBytes: number
+  /** null for a file that only the upstream has */
+  sha256: string | null
+  /** null when the upstream does not say */
+  sizeBytes: number | null
   version: string
+  arch: string
   /** why clients cannot have it; null when they can */
   held: string | null
+  /** whether nobody can ask for it: an advisory calls it malicious, or it was refused */
+  isRefused?: true
 }
 
 export interface PublishedListing {

@@ -27,6 +27,7 @@ import { evidence } from './0028-evidence.ts'
 import { deviceSignIns } from './0029-device-sign-ins.ts'
 import { undo } from './0030-undo.ts'
 import { repositories } from './0035-repositories.ts'
+import { proxies } from './0036-proxies.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -56,4 +57,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0029-device-sign-ins': deviceSignIns,
   '0030-undo': undo,
   '0035-repositories': repositories,
+  '0036-proxies': proxies,
 }
