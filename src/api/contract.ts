@@ -24,6 +24,7 @@ import * as installability from './distributions/installability.contract.ts'
 import * as health from './health/health.contract.ts'
 import * as mfa from './auth/mfa.contract.ts'
 import * as logs from './logs/logs.contract.ts'
+import * as npm from './npm/npm.contract.ts'
 import * as oidc from './auth/oidc.contract.ts'
 import * as openapi from './openapi/openapi.contract.ts'
 import * as packages from './packages/packages.contract.ts'
@@ -69,6 +70,7 @@ const modules: readonly object[] = [
   importSync,
   mfa,
   logs,
+  npm,
   oidc,
   openapi,
   packages,

@@ -46,6 +46,7 @@ export const PROBLEM_HELP: Record<ProblemCode, ProblemHelp> = {
   setup_token_invalid: help('The deployment has a set-up token, and the request named none or another.', 'Send `SETUP_TOKEN` in the header `X-Setup-Token`. The packages of Gatehouse keep it in `/etc/gatehouse/secrets.env`.'),
   self_approval: help('You brought this package in, so you may not approve it here.', 'Let somebody else decide, or change `security.forbid_self_approval`.'),
   policy_hold: help('The gate holds this version of a library: it waits for a review, or was refused.', 'Use another version, or ask those who review packages. The sentence says why.'),
+  version_exists: help('npm: the version was published before.', 'Publish the next version.'),
   not_found: help('Nothing has this name, or nothing is at this address.', 'Names and versions are compared exactly; an rpm version is `[epoch:]version-release`.'),
   unknown_api_version: help('The address names a version of the API that does not exist.', 'Use `/api/v1`.'),
   method_not_allowed: help('The address exists, but not with this method.', 'The header `Allow` lists the methods.'),

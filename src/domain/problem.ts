@@ -39,6 +39,7 @@ export const PROBLEM_CODES = [
   'setup_token_invalid',
   'self_approval',
   'policy_hold',
+  'version_exists',
   // 404, 405
   'not_found',
   'unknown_api_version',

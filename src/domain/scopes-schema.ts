@@ -15,7 +15,7 @@ export const ScopesSchema = Type.Object(
       'or repositories (`npm/team`) that are changed',
     ),
     names: restriction(
-      '^[^\\s\\u0000-\\u001f\\u007f/]+$',
+      '^(@[^\\s\\u0000-\\u001f\\u007f/]+/)?[^\\s\\u0000-\\u001f\\u007f/]+$',
       100,
       'of packages that are changed; `*` is any text, `?` one character',
     ),

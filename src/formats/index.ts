@@ -2,6 +2,7 @@
 import type { FormatId } from '../domain/package.ts'
 import { apkFormat } from './apk/index.ts'
 import { debFormat } from './deb/index.ts'
+import { npmFormat } from './npm/index.ts'
 import type { Offered, PackageFormat } from './format.ts'
 import type { IntakeFormat, Placed } from './intake-format.ts'
 import type { RegistryFormat } from './registry-format.ts'
@@ -13,7 +14,7 @@ export const formats: readonly PackageFormat[] = [debFormat, rpmFormat, apkForma
 export const FORMATS: readonly FormatId[] = formats.map(({ id }) => id)
 
 /** The formats of libraries. */
-export const registryFormats: readonly RegistryFormat[] = []
+export const registryFormats: readonly RegistryFormat[] = [npmFormat]
 
 /** The ids of all formats. */
 export const ECOSYSTEMS: readonly FormatId[] = [...FORMATS, ...registryFormats.map(({ id }) => id)]

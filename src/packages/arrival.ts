@@ -3,7 +3,7 @@ import type { Origin } from '../domain/audit.ts'
 import type { Scopes } from '../domain/scopes.ts'
 import type { Coverage, CveStatus, HeldReason, PackageStatus, PipelineKey, PipelineResult } from '../domain/status.ts'
 import type { Placed } from '../formats/intake-format.ts'
-import type { Staged, Step, StepEvent, ValidationStep } from '../gate/step.ts'
+import type { Candidate, Staged, Step, StepEvent, ValidationStep } from '../gate/step.ts'
 
 /** Who brings files, and how. */
 export interface Meta {
@@ -44,6 +44,8 @@ export interface Delivered {
   declaredSha256: string | null
   /** what the token that brings the file may bring, read when the file is complete */
   scopes?: Scopes | null
+  /** Compares the file with what its sender said about it, before the gate sees it. @throws Problem */
+  check?(file: Pick<Candidate, 'facts' | 'digests' | 'sizeBytes'>): Promise<void>
 }
 
 export interface Delivery {

@@ -16,6 +16,8 @@ export interface NameIn {
 
 export interface Names {
   tagsOf(of: NameIn): Promise<Record<string, string>>
+  /** by version */
+  notesOf(of: NameIn): Promise<Record<string, VersionNote>>
   /** @throws Problem('not_found') when the repository does not have the version */
   setTag(of: NameIn, tag: string, version: string, by: Actor): Promise<void>
   /** @throws Problem('not_found') */
@@ -58,6 +60,15 @@ export function createNames({ db, clock, audit }: { db: Db; clock: Clock; audit:
         .orderBy('tag')
         .execute()
       return Object.fromEntries(rows.map(({ tag, version }) => [tag, version]))
+    },
+    async notesOf({ repository, name }) {
+      const rows = await db
+        .selectFrom('version_notes')
+        .select(['version', 'note'])
+        .where('repository', '=', repository)
+        .where('name', '=', name)
+        .execute()
+      return Object.fromEntries(rows.map(({ version, note }): [string, VersionNote] => [version, note]))
     },
     setTag: (of, tag, version, by) =>
       transaction(db, async (tx) => {

@@ -83,7 +83,7 @@ export interface GateOptions {
   people?: boolean
 }
 
-const ROOT_PATHS = /^\/(api|health|metrics|docs|redoc|openapi\.json|webhooks|cli)(\/|\?|$)/
+const ROOT_PATHS = /^\/(api|health|metrics|docs|redoc|openapi\.json|webhooks|cli|npm|pypi)(\/|\?|$)/
 
 export function createTestClock(): TestClock {
   let time = Date.now()

@@ -39,6 +39,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   setup_token_invalid: 403,
   self_approval: 403,
   policy_hold: 403,
+  version_exists: 403,
   not_found: 404,
   unknown_api_version: 404,
   method_not_allowed: 405,

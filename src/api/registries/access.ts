@@ -10,13 +10,25 @@ type Finding = Pick<Repositories, 'find'>
 
 /**
  * The repository, if the caller may read it. Without a credential, unknown and private repositories answer alike.
- * @throws Problem('unauthorized' or 'not_found')
+ * @throws Problem('unauthorized' or 'not_found'), 'forbidden' or 'mfa_required' when a credential is not good for a private one
  */
-export async function readable({ find }: Finding, key: RepositoryKey, caller: Caller | null): Promise<Repository> {
+export async function readable(finding: Finding, key: RepositoryKey, caller: Caller | null): Promise<Repository> {
+  const found = await existing(finding, key, caller)
+  if (!found.is_public && caller) requireReading(caller)
+  return found
+}
+
+async function existing({ find }: Finding, key: RepositoryKey, caller: Caller | null): Promise<Repository> {
   const found = await find(repositoryKey(key))
   if (!found?.is_public && !caller) throw new Problem('unauthorized', 'a credential is needed')
   if (!found) throw new Problem('not_found', `there is no repository ${repositoryKey(key)}`)
   return found
+}
+
+/** What `mount` checks on routes that are not public. */
+function requireReading({ mustEnrol, scopes }: Caller): void {
+  if (mustEnrol) throw new Problem('mfa_required', 'set up a second factor first: your role needs one here')
+  if (scopes) requireAction(scopes, 'read')
 }
 
 /**
@@ -38,7 +50,7 @@ export async function writable(
     requireAction(caller.scopes, action)
     requireInside(caller.scopes, { distribution: repositoryKey(key), format: key.format, name })
   }
-  const found = await readable(finding, key, caller)
+  const found = await existing(finding, key, caller)
   if (found.kind !== 'hosted') throw new Problem('not_hosted', `${found.key} is a group: publish to one of its members`)
   return { ...found, caller }
 }

@@ -9,7 +9,7 @@ const tag = 'registries'
 
 const RegistryFormatSchema = Type.Enum(
   registryFormats.map(({ id }) => id),
-  { title: 'RegistryFormat', description: 'the ecosystem of its libraries' },
+  { title: 'RegistryFormat' },
 )
 const Name = Type.String({ pattern: REPOSITORY_NAME, description: 'of the repository', examples: ['team'] })
 const Which = Type.Object({ format: RegistryFormatSchema, name: Name })

@@ -57,8 +57,8 @@ export interface Engines {
   rematchScanner: CveScanner
   /** for components inside packages */
   componentMatcher: ComponentMatcher
-  /** the embedded matcher, for packages that were not fetched yet */
-  advisoryMatcher: Pick<OsvMatcher, 'scanAll'>
+  /** the embedded matcher, for packages that are not here */
+  advisoryMatcher: Pick<OsvMatcher, 'scanAll' | 'hitsOf'>
   advisories: Advisories
   advisoryData: AdvisoryData
   enrichment: Enrichment

@@ -25,8 +25,10 @@ import { importSyncRoutes } from '../../api/import/sync.ts'
 import { importRoutes } from '../../api/import/sources.ts'
 import { installabilityRoutes } from '../../api/distributions/installability.ts'
 import { logRoutes } from '../../api/logs/logs.ts'
+import { npmRoutes } from '../../api/npm/npm.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
+import { createNames } from '../../registries/names.ts'
 import { createRepositories } from '../../registries/repositories.ts'
 import { registryRoutes } from '../../api/registries/registries.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
@@ -40,6 +42,7 @@ import { taskRoutes } from '../../api/tasks/tasks.ts'
 import { uploadRoutes } from '../../api/upload/upload.ts'
 import { webhookRoutes } from '../../api/webhooks/webhooks.ts'
 import { exists } from '../../kernel/files.ts'
+import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
 import { createDeletePackages } from '../../packages/delete-packages.ts'
 import { createPreviews } from '../../intake/previews.ts'
 import { embeddedOf } from '../../packages/documents/embedded.ts'
@@ -84,7 +87,18 @@ export function routesOf(
   const { tasks, totals } = longWork
 
   const previews = createPreviews({ db, registry })
+  const deletePackages = createDeletePackages({ db, deleteIds: gate.deleteIds })
   const repositories = createRepositories({ db, clock, audit })
+  const libraries = {
+    ...{ db, clock, repositories, names: createNames({ db, clock, audit }), reachedAt: publishing.reachedAt.api },
+    ...{
+      reader: createRegistryReader(paths.listings),
+      pool: foundation.pool,
+      publisher,
+      intake: gate.intake,
+      deletePackages,
+    },
+  }
 
   const routes: Route[] = [
     ...authRoutes({
@@ -102,7 +116,7 @@ export function routesOf(
       registry,
       totals,
       previews,
-      deletePackages: createDeletePackages({ db, deleteIds: gate.deleteIds }),
+      deletePackages,
       tasks,
       downloads: counting.downloads,
     }),
@@ -220,10 +234,8 @@ export function routesOf(
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
       signing: { keys, replace: publishing.signingKeyFiles.replace },
     }),
-    ...registryRoutes({
-      repositories,
-      reachedAt: publishing.reachedAt.api,
-    }),
+    ...registryRoutes(libraries),
+    ...npmRoutes({ ...libraries, ...accounts, authenticate, matcher: engines.advisoryMatcher }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({
       ...insight,

@@ -7,6 +7,7 @@ import { bitRot } from './bit-rot.ts'
 import { countFindings, type FindingCount } from './findings.ts'
 import { confirmIndex, indexFiles, type IndexDeps } from './index-files.ts'
 import type { Confirm, Inspection } from './inspection.ts'
+import { confirmListing, listingFiles } from './listing-files.ts'
 import { confirmManifest, recordManifests, unknownManifests, type ManifestDeps } from './manifest-files.ts'
 import { confirmOwn, serviceFiles, type OwnFilesDeps } from './own-files.ts'
 import { confirmLinked, linkedPackages, unknownPackages } from './package-files.ts'
@@ -30,6 +31,7 @@ export function createInspections(deps: DriftDeps): Inspection[] {
     unknownBytes(deps),
     ...(deps.store ? [unknownObjects({ db: deps.db, store: deps.store })] : []),
     indexFiles(deps),
+    listingFiles(deps),
     linkedPackages(deps),
     unknownPackages(deps),
     recordManifests(deps),
@@ -44,7 +46,7 @@ export function createConfirm(deps: DriftDeps): Confirm {
   const byArea: Record<DriftArea, Confirm> = {
     ...{ pool: stored, quarantine: stored, keys: own, settings: own },
     tree: confirmLinked(deps),
-    index: confirmIndex(deps),
+    index: confirmListing(deps, confirmIndex(deps)),
     manifests: confirmManifest(deps),
     audit: (suspect) => deps.auditFiles.confirm(suspect),
   }

@@ -1,4 +1,5 @@
 // Repairs the findings of the drift scan. An interrupted repair begins again: findings stay open until they are sound.
+import { isRepository } from '../../domain/repositories.ts'
 import type { TaskContext, TaskKind } from '../../domain/tasks.ts'
 import type { AuditLog } from '../../audit/log.ts'
 import type { Db } from '../../store/db.ts'
@@ -134,9 +135,10 @@ async function tooMany(db: Db, most: number): Promise<ReadonlySet<Remedy['action
 /** Publishes a distribution again. After a failure its findings stay open. */
 async function rebuild({ remedies, publisher }: RepairDeps, codename: string, context: TaskContext): Promise<void> {
   const offered = remedies.all.find(({ distribution }) => distribution.codename === codename)
-  if (!offered) return
+  if (!offered && !isRepository(codename)) return
   try {
-    const removed = await removeDamaged(remedies, offered)
+    // A listing is replaced as a whole.
+    const removed = offered ? await removeDamaged(remedies, offered) : 0
     await publisher.rebuild(codename)
     context.line(`${codename} is published again; ${removed} damaged files were removed before`)
   } catch (error) {

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
+import { Problem } from '../../domain/problem.ts'
 import { BASE, BASE_IN_JSON } from '../../formats/registry-format.ts'
 import { isMissing } from '../../kernel/files.ts'
 import { statName } from '../../kernel/names.ts'
@@ -87,13 +88,22 @@ async function readWhole(path: string): Promise<Kept | null> {
     const file = await open(path)
     try {
       const { ino, mtimeMs, size } = await file.stat()
-      return { state: `${ino}-${mtimeMs}-${size}`, listing: decodeListing(await file.readFile()) }
+      return { state: `${ino}-${mtimeMs}-${size}`, listing: decoded(await file.readFile()) }
     } finally {
       await file.close()
     }
   } catch (error) {
     if (isMissing(error)) return null
     throw error
+  }
+}
+
+/** @throws Problem('storage_unavailable') for a damaged file: a 404 would say that the name was removed */
+function decoded(content: Buffer): PublishedListing {
+  try {
+    return decodeListing(content)
+  } catch (cause) {
+    throw new Problem('storage_unavailable', 'what is published about this name is damaged', {}, { cause })
   }
 }
 

@@ -41,6 +41,8 @@ export interface OsvMatcher extends CveScanner {
   matchedAdvisories(input: ScanInput): Promise<string[]>
   /** All ids of vulnerabilities that the distribution's advisories list for this package, but not for this version. */
   clearedOf(input: ScanInput): Promise<ReadonlySet<string>>
+  /** The advisories that apply to each version of an ecosystem's packages, in the order given. */
+  hitsOf(ecosystem: Component['ecosystem'], packages: readonly Pick<Component, 'name' | 'version'>[]): Promise<Hit[][]>
   /** In the order given. */
   matchComponents(components: readonly Component[]): Promise<ComponentMatch[]>
 }
@@ -164,6 +166,12 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
       const cleared = new Set(namesOf(read.keys()))
       for (const name of namesOf(found.flat().map(({ key }) => key))) cleared.delete(name)
       return cleared
+    },
+
+    async hitsOf(ecosystem, packages) {
+      const order = orderOf(ecosystem, compare)!
+      const identities = packages.map(({ name, version }) => ({ name: packageKey(ecosystem, name), version, order }))
+      return (await hitsOf(await advisories.state(), [ecosystem], identities)).hits
     },
 
     async matchComponents(components) {

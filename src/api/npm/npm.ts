@@ -1,0 +1,19 @@
+// /npm: repositories for npm, pnpm, yarn and bun.
+import type { Route } from '../http/route.ts'
+import { accountRoutes, type AccountDeps } from './account.ts'
+import { advisoryRoutes, type AdvisoryDeps } from './advisories.ts'
+import { publishingRoutes, type PublishingDeps } from './publishing.ts'
+import { readingRoutes, type ReadingDeps } from './reading.ts'
+import { searchRoutes, type SearchDeps } from './search.ts'
+
+export type NpmDeps = ReadingDeps & PublishingDeps & AccountDeps & AdvisoryDeps & SearchDeps
+
+export function npmRoutes(deps: NpmDeps): Route[] {
+  return [
+    ...readingRoutes(deps),
+    ...publishingRoutes(deps),
+    ...accountRoutes(deps),
+    ...advisoryRoutes(deps),
+    ...searchRoutes(deps),
+  ]
+}

@@ -1,0 +1,138 @@
+// What clients of npm read: packuments, single versions, tarballs, dist-tags.
+import { Problem } from '../../domain/problem.ts'
+import type { Caller } from '../../domain/caller.ts'
+import { SHORT_MEDIA } from '../../formats/npm/documents.ts'
+import { nextTurn } from '../../kernel/next-turn.ts'
+import { pickJson, type Wanted } from '../../kernel/pick-json.ts'
+import type { Repositories } from '../../registries/repositories.ts'
+import type { RegistryReader, SentDocument } from '../../serve/registries/registry-reader.ts'
+import type { PublishedListing } from '../../store/files/listing-files.ts'
+import type { Pool } from '../../store/files/pool.ts'
+import { handle, type Call, type Route } from '../http/route.ts'
+import { readable } from '../registries/access.ts'
+import { sendDocument, sendFile } from '../registries/answers.ts'
+import { getPackage, getTags, getTarball } from './npm.contract.ts'
+import { readRequested, requireName } from './protocol.ts'
+
+export interface ReadingDeps {
+  repositories: Repositories
+  reader: RegistryReader
+  pool: Pool
+  /** the address under which a client reached the API, with no slash at its end */
+  reachedAt(request: Call<unknown, unknown, unknown>['raw']): string
+}
+
+/** A name that the caller may read, in the repository that has it. */
+interface Found {
+  owner: string
+  name: string
+  listing: PublishedListing
+}
+
+/** @throws Problem as `readable`, or 'not_found' */
+export async function findName(
+  { repositories, reader }: Pick<ReadingDeps, 'repositories' | 'reader'>,
+  repo: string,
+  name: string,
+  caller: Caller | null,
+): Promise<Found> {
+  const repository = await readable(repositories, { format: 'npm', name: repo }, caller)
+  const owner = await repositories.ownerOf(repository, name)
+  const listing = owner && (await reader.listing(owner, name))
+  if (!listing) throw new Problem('not_found', `${repository.key} has no ${name}`)
+  return { owner, name, listing }
+}
+
+export function readingRoutes(deps: ReadingDeps): Route[] {
+  const { reader, pool } = deps
+
+  async function documentOf({ owner, name }: Found, form: 'full' | 'short', base: string): Promise<SentDocument> {
+    const document = await reader.document(owner, name, form, base)
+    if (!document) throw new Problem('not_found', `${owner} has no ${name} that clients can have`)
+    return document
+  }
+
+  return [
+    handle(getPackage, async (call) => {
+      const { params, raw, reply, caller } = call
+      const { name, wanted } = readRequested(params.package)
+      const found = await findName(deps, params.repo, name, caller)
+      const base = `${deps.reachedAt(raw)}/npm/${params.repo}`
+      const isShort = wanted === null && prefersShort(raw.headers.accept)
+      const document = await documentOf(found, isShort ? 'short' : 'full', base)
+      if (wanted === null) return sendDocument(call, document)
+      return reply.type('application/json').send(await versionIn(document, found.listing, wanted))
+    }),
+    handle(getTarball, async (call) => {
+      const { params, caller } = call
+      const { listing, owner } = await findName(deps, params.repo, requireName(params.package), caller)
+      const file = Object.hasOwn(listing.files, params.file) ? listing.files[params.file] : undefined
+      if (!file) throw new Problem('not_found', `${owner} has no file ${params.file} of ${listing.name}`)
+      if (file.held !== null) throw held(listing.name, file.version, file.held)
+      const id = { format: listing.format, sha256: file.sha256, filename: params.file }
+      return sendFile(call, pool, id, file, 'application/octet-stream')
+    }),
+    handle(getTags, async ({ params, caller, reply }) => {
+      const found = await findName(deps, params.repo, requireName(params.package), caller)
+      const document = await documentOf(found, 'short', '')
+      for await (const tags of valuesIn(document, ([first]) => (first === 'dist-tags' ? 'whole' : 'nothing')))
+        return reply.type('application/json').send(JSON.stringify(tags))
+      throw new Problem('not_found', `${found.name} has no dist-tags`)
+    }),
+  ]
+}
+
+/** In the phrase of npm's own message, which names package and version. */
+const held = (name: string, version: string, reason: string) =>
+  new Problem('policy_hold', `${name}@${version} is held: ${reason}`)
+
+/** RFC 9110, section 12.5.1: the abbreviated form for clients that name it and want it no less than the full one. */
+export function prefersShort(accept: string | undefined): boolean {
+  const weights = new Map(
+    (accept ?? '').split(',').map((offer) => {
+      const [media = '', ...parameters] = offer
+        .toLowerCase()
+        .split(';')
+        .map((part) => part.trim())
+      const weight = parameters.find((one) => one.startsWith('q='))
+      return [media, weight === undefined ? 1 : Number(weight.slice(2)) || 0]
+    }),
+  )
+  const short = weights.get(SHORT_MEDIA) ?? 0
+  return short > 0 && short >= (weights.get('application/json') ?? 0)
+}
+
+/** One version of a packument, by its number or a tag. @throws Problem('not_found' or 'policy_hold') */
+async function versionIn(document: SentDocument, { name, files }: PublishedListing, wanted: string): Promise<string> {
+  const file = Object.values(files).find(({ version }) => version === wanted)
+  if (file?.held) throw held(name, wanted, file.held)
+  let version = wanted
+  // The tags are in front of the versions.
+  const want = ([first, second, third]: readonly string[]): Wanted => {
+    if (second === undefined) return first === 'dist-tags' || first === 'versions' ? 'inside' : 'nothing'
+    return third === undefined && second === (first === 'versions' ? version : wanted) ? 'whole' : 'nothing'
+  }
+  for await (const value of valuesIn(document, want)) {
+    if (typeof value === 'string') version = value
+    else return JSON.stringify(value)
+  }
+  throw new Problem('not_found', `${name} has no version and no tag ${wanted}`)
+}
+
+/** Documents may have megabytes, which are read in pieces so that other requests have their turns. */
+async function* valuesIn(
+  { plain }: SentDocument,
+  want: (path: readonly string[]) => Wanted,
+): AsyncGenerator<unknown, void, undefined> {
+  for await (const picked of pickJson(inPieces(plain), want, plain.byteLength))
+    if ('value' in picked) yield picked.value
+}
+
+const PIECE_BYTES = 256 * 1024
+
+async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) {
+    yield bytes.subarray(at, at + PIECE_BYTES)
+    await nextTurn()
+  }
+}

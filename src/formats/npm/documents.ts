@@ -1,0 +1,112 @@
+// What clients read about a name: npm's packument, in full and abbreviated.
+// https://github.com/npm/registry/blob/main/docs/responses/package-metadata.md
+import { BASE, type ListedFile, type Listing, type ListingDocument } from '../registry-format.ts'
+import { DEPENDENCIES, personOf, type Fields } from './manifest.ts'
+import type { NpmRecord } from './read.ts'
+import { isStable } from './versions.ts'
+
+export const SHORT_MEDIA = 'application/vnd.npm.install-v1+json'
+/** Held versions that the message names, the newest. */
+const MOST_NAMED = 20
+const MOST_MAINTAINERS = 50
+
+/** What an installation needs of a version. */
+const INSTALLED = [
+  ...['name', 'version', ...DEPENDENCIES, 'bundleDependencies', 'peerDependenciesMeta', 'acceptDependencies'],
+  ...['bin', 'directories', 'engines', 'os', 'cpu', 'libc', 'funding'],
+]
+/** What the newest version says about the whole package. */
+const ABOUT = ['license', 'homepage', 'repository', 'bugs', 'keywords', 'author', 'contributors', 'description']
+
+type File = ListedFile<NpmRecord>
+
+export function documents(listing: Listing<NpmRecord>): ListingDocument[] {
+  const offered = listing.files.filter(({ held }) => held === null)
+  const held = listing.files.filter((file) => file.held?.isListed)
+  if (offered.length + held.length === 0) return []
+  const { name, modifiedAt } = listing
+  const tags = tagsOf(listing, offered)
+  const modified = modifiedAt.toISOString()
+  const times = Object.fromEntries(
+    [...offered, ...held].map(({ version, addedAt }) => [version, addedAt.toISOString()]),
+  )
+  const time = { created: Object.values(times).sort()[0], modified, ...times }
+  const restrictions = held.length === 0 ? {} : { policyRestrictions: restrictionsOf(name, held) }
+  const versionsAs = (shown: (file: File) => Fields) =>
+    Object.fromEntries(offered.map((file) => [file.version, { ...shown(file), ...noteOn(listing, file.version) }]))
+  const head = { name, 'dist-tags': tags }
+  const full = {
+    ...{ _id: name, _rev: `1-${modifiedAt.getTime().toString(16)}`, ...head, ...restrictions, time },
+    ...aboutOf(offered, tags),
+    versions: versionsAs(fullVersion),
+  }
+  // pnpm wants `time` here too.
+  const short = { ...head, modified, ...restrictions, time, versions: versionsAs(shortVersion) }
+  return [
+    { form: 'full', media: 'application/json', text: JSON.stringify(full) },
+    { form: 'short', media: SHORT_MEDIA, text: JSON.stringify(short) },
+  ]
+}
+
+/** Tags of versions that clients can have. `latest` is among them as long as there is any such version. */
+function tagsOf({ tags }: Listing<NpmRecord>, offered: readonly File[]): Record<string, string> {
+  const versions = offered.map(({ version }) => version)
+  const shown = Object.entries(tags).filter(([, version]) => versions.includes(version))
+  const newest = versions.findLast(isStable) ?? versions.at(-1)
+  return { ...(newest === undefined ? {} : { latest: newest }), ...Object.fromEntries(shown) }
+}
+
+function noteOn({ notes }: Listing<NpmRecord>, version: string): { deprecated?: string } {
+  const deprecated = notes[version]?.deprecated
+  return deprecated === undefined ? {} : { deprecated }
+}
+
+function fullVersion(file: File): Fields {
+  const { manifest } = file.facts.record
+  return { ...manifest, _id: `${manifest.name}@${manifest.version}`, ...marksOf(file), dist: distOf(file) }
+}
+
+function shortVersion(file: File): Fields {
+  const { manifest } = file.facts.record
+  const kept = INSTALLED.flatMap((key): [string, unknown][] => (key in manifest ? [[key, manifest[key]]] : []))
+  return { ...Object.fromEntries(kept), ...marksOf(file), dist: distOf(file) }
+}
+
+function marksOf({ facts: { record } }: File): Fields {
+  return {
+    ...(record.hasInstallScript ? { hasInstallScript: true } : {}),
+    ...(record.hasShrinkwrap ? { _hasShrinkwrap: true } : {}),
+  }
+}
+
+function distOf({ digests, filename, facts: { name, record } }: File): Fields {
+  return {
+    integrity: `sha512-${Buffer.from(digests.sha512, 'hex').toString('base64')}`,
+    shasum: digests.sha1,
+    tarball: `${BASE}/${name}/-/${filename}`,
+    fileCount: record.fileCount,
+    unpackedSize: record.unpackedBytes,
+  }
+}
+
+/** npm 11 names a held version that was asked for, with this message; other clients find no such version. */
+function restrictionsOf(name: string, held: readonly File[]): Fields {
+  const lines = held.slice(-MOST_NAMED).map((file) => `${name}@${file.version}: ${file.held?.reason}`)
+  const entries = held.map(({ version, facts }): [string, Fields] => {
+    const { engines } = facts.record.manifest
+    return [version, { name, version, ...(engines === undefined ? {} : { engines }) }]
+  })
+  return { message: lines.reverse().join('\n'), versions: Object.fromEntries(entries) }
+}
+
+function aboutOf(offered: readonly File[], tags: Record<string, string>): Fields {
+  const latest = offered.find(({ version }) => version === tags['latest'])
+  if (!latest) return {}
+  const { manifest, readme } = latest.facts.record
+  const stated = Array.isArray(manifest['maintainers']) ? manifest['maintainers'] : [manifest['author']]
+  return {
+    ...Object.fromEntries(ABOUT.flatMap((key) => (key in manifest ? [[key, manifest[key]]] : []))),
+    maintainers: stated.slice(0, MOST_MAINTAINERS).flatMap((one) => personOf(one) ?? []),
+    ...(readme === null ? {} : { readme }),
+  }
+}
