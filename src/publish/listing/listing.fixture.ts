@@ -8,6 +8,7 @@ import type { PackageFacts } from '../../domain/package.ts'
 import { placeOfRepository, readRepositoryKey } from '../../domain/repositories.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Placed } from '../../formats/intake-format.ts'
+import { realReaders } from '../../formats/readers/fixture.ts'
 import { BASE, type RegistryFormat } from '../../formats/registry-format.ts'
 import { createCheckpoint } from '../../kernel/checkpoint.ts'
 import { createPaths } from '../../store/paths.ts'
@@ -44,13 +45,21 @@ export async function openRegistry() {
   const { db } = database
   const root = await mkdtemp(join(tmpdir(), 'listings-'))
   const paths = createPaths(root)
+  const readers = realReaders(root)
   const errors: unknown[] = []
   const findRepository = (key: string): Placed<RegistryFormat> | null => {
     const read = readRepositoryKey(key)
     return read && { format: showing, distribution: placeOfRepository(read) }
   }
   const deps = {
-    ...{ db, paths, findRepository, clock: { now: () => new Date() }, checkpoint: createCheckpoint(undefined) },
+    ...{
+      db,
+      paths,
+      findRepository,
+      clock: { now: () => new Date() },
+      checkpoint: createCheckpoint(undefined),
+      readers,
+    },
     onError: (error: unknown) => errors.push(error),
   }
 
@@ -100,6 +109,7 @@ export async function openRegistry() {
     /** as another replica */
     another: () => createListingPublisher(deps),
     async close() {
+      await readers.close()
       await database.close()
       await rm(root, { recursive: true })
     },

@@ -8,7 +8,13 @@ import {
   type CuratedVersion,
   type KnownFinding,
 } from '../../domain/curation.ts'
-import type { ListedFile, Listing, RegistryFormat, UpstreamFile, UpstreamListing } from '../../formats/registry-format.ts'
+import type {
+  ListedFile,
+  Listing,
+  RegistryFormat,
+  UpstreamFile,
+  UpstreamListing,
+} from '../../formats/registry-format.ts'
 
 /** What the documents of a name in a proxy depend on besides its records. */
 export interface UpstreamState {

@@ -17,9 +17,15 @@ export interface ReachableFile {
   arch: string
   /** why clients cannot have it; null when they can */
   held: string | null
-  /** whether nobody can ask for it: an advisory calls it malicious, or it was refused */
-  isRefused?: true
 }
+
+/** One that is here. */
+export interface StoredFile extends ReachableFile {
+  sha256: string
+  sizeBytes: number
+}
+
+export const isStored = (file: ReachableFile): file is StoredFile => file.sha256 !== null
 
 export interface PublishedListing {
   name: string
