@@ -35,6 +35,7 @@ import * as securityEngines from './security/engines.contract.ts'
 import * as securityEvidence from './security/evidence.contract.ts'
 import * as securityListing from './security/listing.contract.ts'
 import * as securityPolicy from './security/policy.contract.ts'
+import * as proxies from './registries/proxies.contract.ts'
 import * as registries from './registries/registries.contract.ts'
 import * as retention from './settings/retention.contract.ts'
 import * as settings from './settings/settings.contract.ts'
@@ -82,6 +83,7 @@ const modules: readonly object[] = [
   securityListing,
   securityPolicy,
   registries,
+  proxies,
   retention,
   settings,
   setup,

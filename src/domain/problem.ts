@@ -74,6 +74,7 @@ export const PROBLEM_CODES = [
   'body_too_large',
   'index_empty',
   'rate_limited',
+  'not_judged',
   'header_too_large',
   // 500 and above
   'internal_error',

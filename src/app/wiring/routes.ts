@@ -28,8 +28,7 @@ import { logRoutes } from '../../api/logs/logs.ts'
 import { npmRoutes } from '../../api/npm/npm.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
-import { createNames } from '../../registries/names.ts'
-import { createRepositories } from '../../registries/repositories.ts'
+import { proxyRoutes } from '../../api/registries/proxies.ts'
 import { registryRoutes } from '../../api/registries/registries.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
 import type { Route } from '../../api/http/route.ts'
@@ -42,7 +41,6 @@ import { taskRoutes } from '../../api/tasks/tasks.ts'
 import { uploadRoutes } from '../../api/upload/upload.ts'
 import { webhookRoutes } from '../../api/webhooks/webhooks.ts'
 import { exists } from '../../kernel/files.ts'
-import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
 import { createDeletePackages } from '../../packages/delete-packages.ts'
 import { createPreviews } from '../../intake/previews.ts'
 import { embeddedOf } from '../../packages/documents/embedded.ts'
@@ -54,6 +52,7 @@ import type { Gate } from './gate.ts'
 import type { Imports } from './imports.ts'
 import type { Insight } from './insight.ts'
 import type { Publishing } from './publishing.ts'
+import type { Libraries } from './proxies.ts'
 import type { LongWork } from './long-work.ts'
 import type { Replicas } from './replicas.ts'
 
@@ -74,10 +73,11 @@ export interface Rooms {
   insight: Insight
   replicas: Replicas
   counting: DownloadCounting
+  libraries: Libraries
 }
 
 export function routesOf(
-  { foundation, publishing, gate, imports, longWork, accounts, insight, counting }: Rooms,
+  { foundation, publishing, gate, imports, longWork, accounts, insight, counting, libraries }: Rooms,
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
   const { env, db, clock, log, audit, paths, production } = foundation
@@ -88,16 +88,10 @@ export function routesOf(
 
   const previews = createPreviews({ db, registry })
   const deletePackages = createDeletePackages({ db, deleteIds: gate.deleteIds })
-  const repositories = createRepositories({ db, clock, audit })
-  const libraries = {
-    ...{ db, clock, repositories, names: createNames({ db, clock, audit }), reachedAt: publishing.reachedAt.api },
-    ...{
-      reader: createRegistryReader(paths.listings),
-      pool: foundation.pool,
-      publisher,
-      intake: gate.intake,
-      deletePackages,
-    },
+  const { repositories } = libraries
+  const reading = {
+    ...{ ...libraries, db, clock, pool: foundation.pool, publisher, intake: gate.intake, deletePackages },
+    reachedAt: publishing.reachedAt.api,
   }
 
   const routes: Route[] = [
@@ -234,8 +228,9 @@ export function routesOf(
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
       signing: { keys, replace: publishing.signingKeyFiles.replace },
     }),
-    ...registryRoutes(libraries),
-    ...npmRoutes({ ...libraries, ...accounts, authenticate, matcher: engines.advisoryMatcher }),
+    ...registryRoutes(reading),
+    ...proxyRoutes(libraries),
+    ...npmRoutes({ ...reading, ...accounts, authenticate, matcher: engines.advisoryMatcher }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({
       ...insight,

@@ -11,6 +11,7 @@ import type { Placed } from '../../formats/intake-format.ts'
 import { realReaders } from '../../formats/readers/fixture.ts'
 import { BASE, type RegistryFormat } from '../../formats/registry-format.ts'
 import { createCheckpoint } from '../../kernel/checkpoint.ts'
+import { createSecretBox } from '../../kernel/crypto.ts'
 import { createPaths } from '../../store/paths.ts'
 import { packFacts } from '../../domain/packed-facts.ts'
 import { createListingPublisher } from './listing-publisher.ts'
@@ -60,6 +61,7 @@ export async function openRegistry() {
       checkpoint: createCheckpoint(undefined),
       readers,
     },
+    secretBox: createSecretBox('a key of a test'),
     onError: (error: unknown) => errors.push(error),
   }
 

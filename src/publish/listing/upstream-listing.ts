@@ -1,5 +1,4 @@
 // What a proxy shows of a name: the files that its upstream lists, judged by its rules, and those that are here already. Pure.
-import { gunzipSync, gzipSync } from 'node:zlib'
 import {
   curateAll,
   sentenceOf,
@@ -8,6 +7,7 @@ import {
   type CuratedVersion,
   type KnownFinding,
 } from '../../domain/curation.ts'
+import { unpackListing } from '../../formats/packed-listing.ts'
 import type {
   ListedFile,
   Listing,
@@ -23,14 +23,6 @@ export interface UpstreamState {
   findings: Readonly<Record<string, KnownFinding[]>>
   curation: Curation
 }
-
-export const packListing = (listing: UpstreamListing): { packed: Uint8Array; text: string } => {
-  const text = JSON.stringify(listing)
-  return { packed: gzipSync(text, { level: 4 }), text }
-}
-
-export const unpackListing = (packed: Uint8Array): UpstreamListing =>
-  JSON.parse(gunzipSync(packed).toString()) as UpstreamListing
 
 /** The verdict on each file that an upstream lists, in its order. */
 export function judged(

@@ -9,7 +9,7 @@ export const proxies = statements([
   // One row a name, not one a version: a name has up to 20,000. "packed" is null for a name that the upstream does not have.
   `create table upstream_listings (
     repository text not null references repositories on delete cascade, name text not null, packed bytea,
-    digest text not null, etag text, findings jsonb not null,
+    digest text not null, etag text, versions jsonb not null, findings jsonb not null,
     fetched_at timestamptz not null, primary key (repository, name))`,
   // Work that one replica does for all: a listing or a file is asked for once.
   `create table upstream_fetches (key text primary key, holder text not null, until timestamptz not null)`,

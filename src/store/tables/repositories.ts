@@ -79,6 +79,8 @@ export interface UpstreamListingsTable {
   /** of `packed`, before compression */
   digest: string
   etag: OrNull<string>
+  /** each once, oldest first */
+  versions: Json<string[]>
   /** by version, those that have any */
   findings: Json<Record<string, KnownFinding[]>>
   fetched_at: Date
