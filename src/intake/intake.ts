@@ -110,7 +110,7 @@ export function createIntake(deps: IntakeDeps): Intake {
         await together.judge()
         const scopes = arrival.scopes ?? meta.scopes
         if (scopes) requireWithin(scopes, candidate, candidate.facts)
-        await arrival.check?.(candidate)
+        await arrival.compare?.(candidate)
         await requireUnreserved(candidate.format, candidate.facts, listing?.sourceId ?? null)
         if (listing) requireListed(candidate.facts, candidate.format, listing)
         if (listing?.signers) await requireSigned(candidate, listing.signers)

@@ -44,8 +44,8 @@ export interface Delivered {
   declaredSha256: string | null
   /** what the token that brings the file may bring, read when the file is complete */
   scopes?: Scopes | null
-  /** Compares the file with what its sender said about it, before the gate sees it. @throws Problem */
-  check?(file: Pick<Candidate, 'facts' | 'digests' | 'sizeBytes'>): Promise<void>
+  /** Compares what was said about the file with what it is, before it is judged. @throws Problem */
+  compare?(found: Pick<Candidate, 'facts' | 'digests' | 'filename'>): Promise<void>
 }
 
 export interface Delivery {

@@ -2,6 +2,7 @@
 import type { Origin } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
+import { isRepository } from '../domain/repositories.ts'
 import type { Placed } from '../formats/intake-format.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
@@ -82,7 +83,10 @@ export function createDeleteIds(deps: DeletePackagesDeps): DeleteIds {
       ...(choose ? { choose } : {}),
     })
     deps.checkpoint('deleted')
-    const changed = new Set(deleted.filter((row) => row.served).map((row) => row.distribution))
+    // Listings of repositories show held files too.
+    const changed = new Set(
+      deleted.filter((row) => row.served || isRepository(row.distribution)).map((row) => row.distribution),
+    )
     for (const codename of changed) await publisher.converge(codename)
     for (const { name, version, distribution } of deleted)
       bus.emit('package', { action: 'deleted', package: name, version, distribution, status: null })

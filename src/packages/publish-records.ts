@@ -1,5 +1,6 @@
 // Publishes new records: writes their manifests and, if the gate passed them, the index. Deletes records it cannot publish.
 import { isProblem, Problem } from '../domain/problem.ts'
+import { isRepository } from '../domain/repositories.ts'
 import type { StepEvent } from '../gate/step.ts'
 import type { Placed } from '../formats/intake-format.ts'
 import { allEnded } from '../kernel/all-ended.ts'
@@ -69,6 +70,7 @@ export function createPublishRecords(deps: {
   }
 }
 
+/** Listings of repositories show held files too. */
 const servedIn = (rows: readonly PackageRow[]) => [
-  ...new Set(rows.filter((row) => row.served).map((row) => row.distribution)),
+  ...new Set(rows.filter((row) => row.served || isRepository(row.distribution)).map((row) => row.distribution)),
 ]

@@ -25,6 +25,11 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   database_unavailable: 'needs a database that is away; test/crash/database-gone.test.ts',
   database_busy: 'needs a lock that is held for 15 s; src/store/db.test.ts',
   reader_unavailable: 'needs the kernel, or ten minutes of readers in use; src/formats/readers/readers.test.ts',
+  not_empty: 'needs a repository with packages or a group; test/contract/registries.test.ts',
+  policy_hold: 'npm answers in its own form; test/contract/npm-held.test.ts',
+  version_exists: 'npm answers in its own form; test/contract/npm.test.ts',
+  version_spent: 'npm answers in its own form; test/contract/npm.test.ts',
+  not_hosted: 'npm answers in its own form; test/contract/npm.test.ts',
   storage_full: 'needs a full disk; src/api/http/problems.test.ts shows what ENOSPC becomes',
 }
 /** Codes that belong to no single route. */

@@ -63,6 +63,18 @@ describe('a held version', () => {
     'team/plain/-/partly-1.1.0.tgz',
     'team/Partly/-/partly-1.1.0.tgz',
   ])('%s is no other name for it', async (path) => expect((await get(path)).status).toBe(404))
+  test('that the gate refuses is told to its publisher only, and has no byte', async () => {
+    await publish('team', 'partly-refused', '1.0.0')
+    const reply = await publish('team', 'partly-refused', '1.1.0', { fields: { description: 'refused' } })
+    expect([reply.status, reply.body['code']]).toEqual([403, 'policy_hold'])
+    const { body } = await get('team/partly-refused')
+    expect([Object.keys(body.versions), body['dist-tags'], body.policyRestrictions]).toEqual([
+      ['1.0.0'],
+      { latest: '1.0.0' },
+      undefined,
+    ])
+    expect((await get('team/partly-refused/-/partly-refused-1.1.0.tgz')).status).toBe(403)
+  })
   test('is a version of a name that a group takes from no later member', async () => {
     expect((await publish('open', 'held', '0.9.0')).status).toBe(201)
     expect((await get('all/held')).body).toMatchObject({ versions: {} })
@@ -95,6 +107,17 @@ describe('who may read and write', () => {
     await publish('open', 'free')
     expect((await get('open/free', { as: null })).status).toBe(200)
     expect((await get('all/free', { as: null })).body.versions['1.0.0']?.dist.tarball).toContain('/npm/all/free/-/')
+  })
+  test('a public group gives nobody a private name, and does not tell whether there is one', async () => {
+    await publish('team', 'inside')
+    await publish('open', 'inside', '9.9.9')
+    for (const path of ['inside', 'inside/-/inside-1.0.0.tgz', 'inside/-/inside-9.9.9.tgz', 'nothing']) {
+      const { status, body } = await get<object>(`all/${path}`, { as: null })
+      expect([path, status, body]).toEqual([path, 401, { error: 'a credential is needed', code: 'unauthorized' }])
+    }
+    expect((await get('all/inside')).body['dist-tags']).toEqual({ latest: '1.0.0' })
+    const search = (as?: null) => get<{ total: number }>('all/-/v1/search?text=inside', as === null ? { as } : {})
+    expect([(await search(null)).body.total, (await search()).body.total]).toEqual([0, 1])
   })
   test.each<[object, string, string, number]>([
     [{ distributions: ['npm/team'] }, 'team', 'scoped-1', 201],

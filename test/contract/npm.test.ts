@@ -122,13 +122,6 @@ describe('publishing is refused', () => {
         }),
     ],
     [
-      'with another length',
-      400,
-      'checksum_mismatch',
-      (v) =>
-        publish('team', 'refused', v, { change: (body) => void (body['_attachments'][`refused-${v}.tgz`].length = 3) }),
-    ],
-    [
       'with what is not base64',
       400,
       'validation_error',

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { CveScanner } from '../../src/gate/engines/scanner.ts'
 import { buildNpm, publishBody, type PublishedNpm } from '../samples/npm.ts'
-import { startGate, type CallOptions, type Gate } from './harness.ts'
+import { startGate, type CallOptions, type Gate, type GateOptions } from './harness.ts'
 import type { Reply } from './http.ts'
 
 export const JSON_TYPE = { 'content-type': 'application/json' }
@@ -16,17 +16,22 @@ export interface Packument {
   time: Record<string, string>
 }
 
-/** Packages described as `held` have a finding that people must decide about. */
+/** Packages described as `held` have a finding that people must decide about, those described as `refused` one too bad for that. */
 export const holding: CveScanner = {
   name: 'fake',
   async scan({ facts: { name, version, description, format } }) {
     const finding = {
-      ...{ id: 'CVE-2026-1', severity: 'Critical' as const, cvss: null, description: null },
+      ...{
+        id: 'CVE-2026-1',
+        severity: description === 'held' ? ('High' as const) : ('Critical' as const),
+        cvss: null,
+        description: null,
+      },
       ...{ package_name: name, package_version: version, package_type: format },
       ...{ fix_state: 'unknown' as const, fix_versions: [], urls: [], sources: ['fake'] },
       ...{ epss: null, epss_percent: null, epss_label: null, in_kev: false },
     }
-    const findings = description === 'held' ? [finding] : []
+    const findings = description === 'held' || description === 'refused' ? [finding] : []
     const coverage = {
       ...{ engine: 'fake', engine_version: '1', database_date: '2026-01-01T00:00:00+00:00' },
       ...{ distro_matched: 'npm', files_seen: 1, files_skipped: [], bytes: 1 },
@@ -43,8 +48,8 @@ export interface Publishing extends Partial<PublishedNpm> {
   path?: string
 }
 
-export async function startNpm() {
-  const gate: Gate = await startGate({ overrides: { cveScanner: holding } })
+export async function startNpm(options: GateOptions = { overrides: { cveScanner: holding } }) {
+  const gate: Gate = await startGate(options)
   const uploader = gate.people.uploader.token
   const repositories: [string, string, boolean, string[] | undefined][] = [
     ['team', 'hosted', false, undefined],

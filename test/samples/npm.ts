@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
-import { pack, type Headers } from 'tar-stream'
+import { pack, type Header } from 'tar-stream'
 
 export interface SampleNpm {
   name?: string
@@ -12,7 +12,7 @@ export interface SampleNpm {
   /** by path inside the package */
   files?: Record<string, string>
   /** entries as they are, in front of the others */
-  entries?: (Headers & { content?: string })[]
+  entries?: (Partial<Header> & { name: string; content?: string })[]
   directory?: string
 }
 

@@ -14,6 +14,8 @@ export interface SampleAdvisory {
   /** `Ubuntu:22.04:LTS`, `AlmaLinux:9`, `Alpine:v3.21`, `PyPI` */
   ecosystem: string
   package: string
+  /** the first affected version; all below `fixed` by default */
+  introduced?: string
   /** null: there is no fix */
   fixed: string | null
   severity?: keyof typeof VECTORS
@@ -23,7 +25,17 @@ export interface SampleAdvisory {
 
 export async function writeAdvisories(directory: string, advisories: readonly SampleAdvisory[]): Promise<void> {
   await mkdir(directory, { recursive: true })
-  for (const { id, ecosystem, package: name, fixed, severity, cve, modified = '2026-01-01T00:00:00Z' } of advisories) {
+  for (const one of advisories) {
+    const {
+      id,
+      ecosystem,
+      package: name,
+      fixed,
+      introduced = '0',
+      severity,
+      cve,
+      modified = '2026-01-01T00:00:00Z',
+    } = one
     const record = {
       schema_version: '1.6.0',
       id,
@@ -36,7 +48,7 @@ export async function writeAdvisories(directory: string, advisories: readonly Sa
       affected: [
         {
           package: { ecosystem, name },
-          ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, ...(fixed === null ? [] : [{ fixed }])] }],
+          ranges: [{ type: 'ECOSYSTEM', events: [{ introduced }, ...(fixed === null ? [] : [{ fixed }])] }],
         },
       ],
       references: [{ type: 'ADVISORY', url: `https://example.org/${id}` }],

@@ -19,6 +19,8 @@ const FIGURES: Record<Exclude<LimitName, 'none' | 'reads'>, { perMinute: number;
   credentials: { perMinute: 10, per: 'address' },
   webhook: { perMinute: 60, per: 'address' },
   upload: { perMinute: 20, per: 'principal' },
+  // A release has a file for each system, and clients do not try again after 429.
+  publish: { perMinute: 300, per: 'principal' },
   import: { perMinute: 10, per: 'principal' },
   distributions: { perMinute: 5, per: 'principal' },
   stream: { perMinute: 30, per: 'principal' },

@@ -19,11 +19,14 @@ const write = { ...common, targets: 'handler', flags: { encodedSlashes: true } }
 const upload = { ...write, access: 'uploader+', action: 'upload' } as const
 const remove = { ...write, method: 'DELETE', access: 'maintainer+', action: 'delete' } as const
 
-const Repo = { repo: Type.String({ description: 'The name of the repository.' }) }
-const Package = Type.Object({ ...Repo, package: Type.String({ description: 'A name, with its scope.' }) })
-const Tag = Type.Object({ ...Package.properties, tag: Type.String({ description: 'A dist-tag.', examples: ['next'] }) })
-const Revised = { rev: Type.String({ description: 'Ignored: each request names what it changes.', examples: ['1-0'] }) }
-const File = { file: Type.String({ examples: ['lib-1.0.0.tgz'], description: 'A tarball.' }) }
+const Repo = { repo: Type.String() }
+const Package = Type.Object({
+  ...Repo,
+  package: Type.String({ description: 'A name, with its scope.', examples: ['@acme/hello'] }),
+})
+const Tag = Type.Object({ ...Package.properties, tag: Type.String() })
+const Revised = { rev: Type.String() }
+const File = { file: Type.String() }
 const Done = Type.Object({ ok: Type.Literal(true) }, { title: 'NpmDone' })
 const conditional = { 304: 'Not changed', 412: 'Changed meanwhile' } as const
 
@@ -65,7 +68,7 @@ export const putPackage = declare({
   path: '/npm/{repo}/{package+}',
   summary: 'Publish a version (npm publish); without an attachment, deprecate versions',
   params: Package,
-  limit: 'upload',
+  limit: 'publish',
   stream: { mostBytes: 1024 ** 3, media: ['application/json'] },
   success: 201,
   also: { 200: 'Versions are deprecated, or not any more' },
@@ -79,7 +82,7 @@ export const putRevision = declare({
   path: '/npm/{repo}/{package+}/-rev/{rev}',
   summary: 'The first step of npm unpublish: changes deprecations only; DELETE takes the version away',
   params: Type.Object({ ...Package.properties, ...Revised }),
-  limit: 'upload',
+  limit: 'publish',
   stream: { mostBytes: 1024 ** 3, media: ['application/json'] },
   answer: Done,
   problems: WRITING,
@@ -157,8 +160,8 @@ export const getSearch = declare({
   access: 'public',
   params: Type.Object(Repo),
   query: Type.Object({
-    text: Type.String({ default: '', maxLength: 200, description: 'Words.' }),
-    size: Type.Integer({ minimum: 0, maximum: 250, default: 20, description: 'Most packages of the answer.' }),
+    text: Type.String({ default: '', maxLength: 200 }),
+    size: Type.Integer({ minimum: 0, maximum: 250, default: 20 }),
     from: Type.Integer({ minimum: 0, maximum: 100_000, default: 0, description: 'Packages to leave out.' }),
   }),
   answer: Type.Object(
@@ -200,7 +203,7 @@ export const deleteUserToken = declare({
   summary: 'Revoke the API token of this request (npm logout)',
   access: 'reader+',
   action: 'always',
-  params: Type.Object({ ...Repo, token: Type.String({ description: 'The token itself.', examples: ['svc_x'] }) }),
+  params: Type.Object({ ...Repo, token: Type.String() }),
   answer: Done,
   problems: [...DATABASE, 'not_found'],
 })

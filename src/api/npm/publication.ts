@@ -17,8 +17,6 @@ export interface Said {
   tags: Map<string, string>
   /** by the key in `versions` */
   versions: Map<string, SaidVersion>
-  /** the bytes that the attachment has */
-  sizeBytes?: number
 }
 
 export interface Publication {
@@ -38,13 +36,12 @@ function wantedOf([first = '', second = '', third = '', fourth = '', ...more]: r
   if (second === '') return first === '_id' || first === 'name' ? 'whole' : PARTS.includes(first) ? 'inside' : 'nothing'
   if (first === 'dist-tags') return third === '' ? 'whole' : 'nothing'
   if (third === '') return first === 'versions' || isTarball(second) ? 'inside' : 'nothing'
-  if (first === '_attachments') return fourth !== '' ? 'nothing' : (ATTACHED[third] ?? 'nothing')
+  if (first === '_attachments') return third === 'data' && fourth === '' ? 'pieces' : 'nothing'
   if (third === 'dist') return fourth === '' ? 'inside' : SAID_OF_DIST.includes(fourth) ? 'whole' : 'nothing'
   return fourth === '' && SAID_OF_VERSION.includes(third) ? 'whole' : 'nothing'
 }
 
 const PARTS = ['dist-tags', 'versions', '_attachments']
-const ATTACHED: Readonly<Record<string, Wanted>> = { data: 'pieces', length: 'whole' }
 /** The other kind of attachment is a Sigstore bundle. */
 const isTarball = (attachment: string) => !attachment.endsWith('.sigstore')
 
@@ -79,10 +76,6 @@ async function* piecesFrom(first: Piece, picked: AsyncGenerator<Picked, void>, s
 }
 
 function note(said: Said, [first, key = '', ...inner]: readonly string[], value: unknown): void {
-  if (first === '_attachments') {
-    if (typeof value === 'number') said.sizeBytes = value
-    return
-  }
   if (typeof value !== 'string' || !isStorable(value)) throw invalidField([first, key].join('.'), 'is not a text')
   if (first === 'dist-tags') said.tags.set(key, value)
   else if (first === 'versions') {

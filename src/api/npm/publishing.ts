@@ -129,11 +129,11 @@ async function publish(deps: PublishingDeps, call: WriteCall, place: Place, { sa
   const source = sourceOf(deps, call, place, said, tarball as AsyncIterable<Uint8Array>)
   const meta = { method: 'upload' as const, importedBy: place.caller.name, origin: call.origin }
   const result = await deps.intake.accept(source, meta).catch(existing(place.of.name))
-  if (result.status === 'quarantined' || result.status === 'rejected')
-    throw new Problem('policy_hold', `${place.of.name}@${result.version} was refused: ${result.message}`)
-  for (const [tag, version] of said.tags)
+  const isRefused = result.status === 'quarantined' || result.status === 'rejected'
+  for (const [tag, version] of isRefused ? [] : said.tags)
     if (version === result.version) await names.setTag(place.of, tag, version, place.by)
   await publisher.converge(place.of.repository)
+  if (isRefused) throw new Problem('policy_hold', `${place.of.name}@${result.version} was refused: ${result.message}`)
   if (result.status === 'pending_review') call.reply.header('npm-notice', noticeOf(result))
   return { ok: true as const }
 }
@@ -160,7 +160,7 @@ function sourceOf(
       return {
         declaredSha256: null,
         scopes: scopes ?? null,
-        async check(file) {
+        async compare(file) {
           requireAsSaid(place.of.name, said, file)
           const { version, arch } = file.facts
           await names.requireUnspent(place.of, { version, arch, sha256: file.digests.sha256 })

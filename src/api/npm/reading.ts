@@ -10,7 +10,7 @@ import type { RegistryReader, SentDocument } from '../../serve/registries/regist
 import { isStored, type PublishedListing } from '../../store/files/listing-files.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
-import { readable } from '../registries/access.ts'
+import { readable, requireOwner } from '../registries/access.ts'
 import { sendDocument, sendFile } from '../registries/answers.ts'
 import { getPackage, getTags, getTarball } from './npm.contract.ts'
 import { readRequested, requireName } from './protocol.ts'
@@ -39,8 +39,8 @@ export async function findName(
   caller: Caller | null,
 ): Promise<Found> {
   const repository = await readable(repositories, { format: 'npm', name: repo }, caller)
-  const owner = await repositories.ownerOf(repository, name)
-  const listing = owner && (await reader.listing(owner, name))
+  const owner = await requireOwner(repositories, repository, name, caller)
+  const listing = await reader.listing(owner, name)
   if (!listing) throw new Problem('not_found', `${repository.key} has no ${name}`)
   return { owner, name, listing }
 }

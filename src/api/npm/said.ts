@@ -7,8 +7,8 @@ import type { Said } from './publication.ts'
 /** @throws Problem('invalid_package' or 'checksum_mismatch') */
 export function requireAsSaid(
   name: string,
-  { names, versions, tags, sizeBytes }: Said,
-  { facts, digests, sizeBytes: actualBytes }: Pick<Candidate, 'facts' | 'digests' | 'sizeBytes'>,
+  { names, versions, tags }: Said,
+  { facts, digests }: Pick<Candidate, 'facts' | 'digests'>,
 ): void {
   const [[key, said] = ['', {}], ...others] = versions
   if (others.length > 0) throw new Problem('invalid_package', 'a request may publish one version only')
@@ -23,7 +23,6 @@ export function requireAsSaid(
       )
   requireDigest('integrity', integrityIn(said.integrity), digests.sha512)
   requireDigest('shasum', said.shasum?.toLowerCase(), digests.sha1)
-  requireDigest('length', sizeBytes?.toString(), String(actualBytes))
 }
 
 /** The SHA-512 in hex, of one or several digests: https://w3c.github.io/webappsec-subresource-integrity/ */

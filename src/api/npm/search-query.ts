@@ -14,13 +14,15 @@ export interface SearchHit {
 
 const MOST_WORDS = 10
 
-/** A name of a group is its first member's, published or held. Of each name the version that arrived last. */
+/**
+ * Of each name the version that arrived last. A name of a group is its first member's, published or held.
+ * @param visible those of the places whose names are shown
+ */
 export async function searchNames(
   db: Db,
-  { key, members }: { key: string; members: readonly string[] },
+  { places, visible }: { places: readonly string[]; visible: readonly string[] },
   { text, size, from }: { text: string; size: number; from: number },
 ): Promise<{ hits: SearchHit[]; total: number }> {
-  const places = members.length > 0 ? members : [key]
   const words = text.split(/\s+/).filter(Boolean).slice(0, MOST_WORDS)
   const patterns = words.map(containing)
   const { rows } = await sql<SearchHit & { total: number }>`
@@ -31,7 +33,8 @@ export async function searchNames(
     ), newest as (
       select distinct on (p.name) p.name, p.version, p.imported_at, p.sha256 from known
         join packages p on p.name = known.name and p.distribution = known.distribution
-        where exists (select from offers o where o.package_id = p.id and o.until_revision is null)
+        where known.distribution = any(${visible}::text[])
+          and exists (select from offers o where o.package_id = p.id and o.until_revision is null)
         order by p.name, p.imported_at desc, p.id desc
     )
     select n.name, n.version, n.imported_at, b.facts, count(*) over ()::int as total

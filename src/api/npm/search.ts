@@ -19,7 +19,10 @@ export function searchRoutes({ db, clock, repositories }: SearchDeps): Route[] {
   return [
     handle(getSearch, async ({ params, query, caller }) => {
       const repository = await readable(repositories, { format: 'npm', name: params.repo }, caller)
-      const { hits, total } = await searchNames(db, repository, query)
+      const places = repository.kind === 'group' ? repository.members : [repository.key]
+      const found = await Promise.all(places.map((key) => repositories.find(key)))
+      const visible = found.flatMap((one) => (one && (caller || one.is_public) ? [one.key] : []))
+      const { hits, total } = await searchNames(db, { places, visible }, query)
       return { objects: hits.map(shown), total, time: isoTime(clock.now()) }
     }),
   ]

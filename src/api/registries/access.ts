@@ -25,6 +25,27 @@ async function existing({ find }: Finding, key: RepositoryKey, caller: Caller | 
   return found
 }
 
+/**
+ * The repository that has a name, seen from one that the caller may read. Without a credential, names of private members of a public
+ * group are not given, and answer like names that nobody has.
+ * @throws Problem('unauthorized' or 'not_found')
+ */
+export async function requireOwner(
+  { find, ownerOf }: Pick<Repositories, 'find' | 'ownerOf'>,
+  repository: Repository,
+  name: string,
+  caller: Caller | null,
+): Promise<string> {
+  const owner = await ownerOf(repository, name)
+  if (!caller) {
+    const read = owner === null ? repository.members : [owner]
+    const found = await Promise.all(read.map((key) => find(key)))
+    if (found.some((one) => !one?.is_public)) throw new Problem('unauthorized', 'a credential is needed')
+  }
+  if (owner === null) throw new Problem('not_found', `${repository.key} has no ${name}`)
+  return owner
+}
+
 /** What `mount` checks on routes that are not public. */
 function requireReading({ mustEnrol, scopes }: Caller): void {
   if (mustEnrol) throw new Problem('mfa_required', 'set up a second factor first: your role needs one here')

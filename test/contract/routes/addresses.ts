@@ -12,7 +12,8 @@ import { addressOf, neededQuery } from '../schema-values.ts'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 export function addressContract(gate: Gate): void {
-  const { routes } = gate.app
+  // Protocols of others have errors of their own, and suites of their own.
+  const routes = gate.app.routes.filter(({ protocol }) => !protocol)
   const all = routes.map((route) => [keyOf(route), route] as const)
   /** Sends no credential to closed routes: the answer shows which route it is without running the handler. */
   const reach = async (route: Route, path: string) => {

@@ -22,7 +22,8 @@ interface Refusal {
 }
 
 export function inputContract(gate: Gate): void {
-  const { routes } = gate.app
+  // Protocols of others have errors of their own, and suites of their own.
+  const routes = gate.app.routes.filter(({ protocol }) => !protocol)
   const withBody = routes.filter((route) => route.body).map((route) => [keyOf(route), route] as const)
   /** A caller whom the route admits, so that the input is checked. */
   const callerOf = (route: Route) => (route.access === 'public' ? null : gate.people[ACCESS[route.access][0]].session)
