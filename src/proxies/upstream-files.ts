@@ -84,7 +84,7 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
       await alarm(repository, name, file, by, detail)
       throw new Problem('upstream_error', detail, { reason: 'differs' })
     }
-    const check: Delivered['check'] = async ({ facts, digests }) => {
+    const compare: Delivered['compare'] = async ({ facts, digests }) => {
       const other = otherDigest(file.digests, digests)
       if (other) await differ(`the ${other} is another`)
       if (facts.name !== name || facts.version !== file.version || facts.arch !== file.arch)
@@ -100,7 +100,7 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
       async deliver(to) {
         to.target(repository.key)
         await to.store(await deps.client.file(address, file.url, to.mostBytes))
-        return { declaredSha256: null, check }
+        return { declaredSha256: null, compare }
       },
     }
     const meta = { method: 'proxy' as const, importedBy: by.name, origin: by.origin }
