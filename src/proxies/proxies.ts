@@ -1,5 +1,6 @@
 // Pull-through: names and files of upstreams, as clients of repositories ask for them.
 import { invalidField, Problem } from '../domain/problem.ts'
+import type { Log } from '../kernel/log.ts'
 import { atMost } from '../kernel/in-time.ts'
 import type { Actor, Repositories, Repository } from '../registries/repositories.ts'
 import type { RegistryReader } from '../serve/registries/registry-reader.ts'
@@ -41,7 +42,7 @@ export interface ProxyDeps {
   upstreamListings: UpstreamListings
   upstreamFiles: UpstreamFiles
   withheld: Withheld
-  onError(error: unknown): void
+  log: Pick<Log, 'warn'>
 }
 
 /** npm, pnpm, yarn 4 and bun wait for 30 s or more; pip gives up after 15 s. */
@@ -63,13 +64,16 @@ export function createProxies(deps: ProxyDeps): Proxies {
     return file
   }
 
+  const notBrought = (error: unknown) =>
+    deps.log.warn({ err: error }, 'a held file that was asked for could not be brought in')
+
   /** Whoever asks hears the reason at once; the file is fetched meanwhile, so that people can look at it. */
   async function askFor(repository: Repository, { name, filename }: FileIn, by: Actor): Promise<void> {
     const [found] = await upstreamFiles.find(repository, name, { filename })
     if (!found || isRefused(found)) return
     await withheld.note(repository.key, { name, version: found.file.version }, found.verdict.reasons, by.name)
     // One that waits for its age only needs nobody.
-    if (found.verdict.until === null) upstreamFiles.bring(repository, name, filename, by).catch(deps.onError)
+    if (found.verdict.until === null) upstreamFiles.bring(repository, name, filename, by).catch(notBrought)
   }
 
   return {

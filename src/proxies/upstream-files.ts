@@ -118,7 +118,7 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
       const [found] = await find(repository, name, { filename })
       if (!found) throw new Problem('not_found', `the upstream of ${repository.key} has no ${filename} of ${name}`)
       const isDone = () => hasRecord(repository, name, found.file)
-      await once.run(`file\0${repository.key}\0${filename}`, isDone, () => take(repository, name, found, by))
+      await once.run(`file ${repository.key} ${name} ${filename}`, isDone, () => take(repository, name, found, by))
     },
   }
 }

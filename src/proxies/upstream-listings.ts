@@ -11,6 +11,7 @@ import { isMalicious } from '../domain/curation.ts'
 import type { RegistryFormat } from '../formats/registry-format.ts'
 import type { OsvMatcher } from '../gate/engines/osv/matcher.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
 import type { ListingPublisher } from '../publish/listing/listing-publisher.ts'
 import type { Repository } from '../registries/repositories.ts'
 import type { Db } from '../store/db.ts'
@@ -29,7 +30,7 @@ export interface UpstreamListingDeps {
   settings(): Pick<Settings, 'cve_policy'>
   formatOf(repository: Repository): RegistryFormat
   addressOf(repository: Repository): RegistryAddress
-  onError(error: unknown): void
+  log: Pick<Log, 'warn'>
 }
 
 export interface UpstreamListings {
@@ -58,7 +59,13 @@ interface Known {
   digest: string
   versions: string[]
   findings: Record<string, KnownFinding[]>
+  /** whether the upstream had it */
+  listed: boolean
+  /** whether it has versions at all: some may be here only */
   has: boolean
+  next_change_at: Date | null
+  /** whether clients do not see its newest state yet */
+  behind: boolean
 }
 
 export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListings {
@@ -67,13 +74,15 @@ export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListi
   const missing = new LRUCache<string, number>({ max: 20_000 })
   const failed = new LRUCache<string, { until: number; error: unknown }>({ max: 2000 })
 
-  const knownOf = async (key: string, name: string): Promise<Known | null> =>
-    (await db
-      .selectFrom('upstream_listings')
-      .select(['fetched_at', 'etag', 'digest', 'versions', 'findings', sql<boolean>`packed is not null`.as('has')])
-      .where('repository', '=', key)
-      .where('name', '=', name)
-      .executeTakeFirst()) ?? null
+  const knownOf = async (key: string, name: string): Promise<Known | null> => {
+    const { rows } = await sql<Known>`select u.fetched_at, u.etag, u.digest, u.versions, u.findings,
+        u.packed is not null as listed, l.next_change_at,
+        u.packed is not null or exists (select from packages p where p.distribution = u.repository and p.name = u.name) as has,
+        coalesce(l.published_revision < l.revision, false) as behind
+      from upstream_listings u left join listings l on l.repository = u.repository and l.name = u.name
+      where u.repository = ${key} and u.name = ${name}`.execute(db)
+    return rows[0] ?? null
+  }
 
   const isWithin = (known: Known | null, ms: number): boolean =>
     known !== null && clock.now().getTime() - known.fetched_at.getTime() < ms
@@ -124,17 +133,17 @@ export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListi
     const known = await knownOf(repository.key, name)
     const format = deps.formatOf(repository)
     const of = { format: format.id, reading: format.upstream!, name }
-    const etag = known?.has ? known.etag : null
+    const etag = known?.listed ? known.etag : null
     const answer = await deps.client.listing(deps.addressOf(repository), of, etag)
     const fetched_at = clock.now()
     if (answer === 'missing') {
-      missing.set(`${repository.key}\0${name}`, fetched_at.getTime() + MISSING_MS)
-      if (known) await keep(repository, name, { fetched_at, packed: null, etag: null, digest: '' })
+      if (!known) missing.set(`${repository.key} ${name}`, fetched_at.getTime() + MISSING_MS)
+      else await keep(repository, name, { fetched_at, packed: null, etag: null, digest: '' })
     } else if (answer === 'unchanged')
       await keep(repository, name, { fetched_at, ...(await rematched(repository, name, known!)) })
     else {
       const { packed, digest, versions } = answer
-      const isSame = known?.has && known.digest === digest
+      const isSame = known?.listed && known.digest === digest
       if (isSame) {
         const changed = await rematched(repository, name, known)
         await keep(repository, name, { fetched_at, etag: answer.etag, ...changed })
@@ -161,42 +170,48 @@ export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListi
     await listings.publish(repository.key, name)
   }
 
-  /** A rule of time ended, or a publish was interrupted. */
-  async function publishIfDue(key: string, name: string): Promise<void> {
-    const { rows } = await sql`update listings set revision = revision + 1, next_change_at = null
-      where repository = ${key} and name = ${name} and next_change_at <= ${clock.now()} returning 1`.execute(db)
-    if (rows.length > 0) await listings.publish(key, name)
+  /** A rule of time ended, the rules were changed, or a publish was interrupted. */
+  async function publishIfDue(key: string, name: string, known: Known): Promise<void> {
+    const isOver = known.next_change_at !== null && known.next_change_at <= clock.now()
+    if (isOver)
+      await sql`update listings set revision = revision + 1, next_change_at = null
+        where repository = ${key} and name = ${name} and next_change_at <= ${clock.now()}`.execute(db)
+    if (isOver || known.behind) await listings.publish(key, name)
   }
 
   return {
     async refresh(repository, name) {
-      const key = `${repository.key}\0${name}`
+      const key = `${repository.key} ${name}`
       if ((missing.get(key) ?? 0) > clock.now().getTime()) return false
       const known = await knownOf(repository.key, name)
       if (known && isWithin(known, FRESH_MS)) {
-        await publishIfDue(repository.key, name)
+        await publishIfDue(repository.key, name, known)
         return known.has
       }
       const before = failed.get(key)
       const stale = known?.has && isWithin(known, STALE_MS) ? known : null
       if (before && before.until > clock.now().getTime()) {
         if (!stale) throw before.error
-        await publishIfDue(repository.key, name)
+        await publishIfDue(repository.key, name, stale)
         return true
       }
       const isDone = async () => isWithin(await knownOf(repository.key, name), FRESH_MS)
       try {
-        await once.run(`listing\0${key}`, isDone, () => fetch(repository, name))
+        await once.run(`listing ${key}`, isDone, () => fetch(repository, name))
         failed.delete(key)
       } catch (error) {
         if (!isProblem(error)) throw error
         failed.set(key, { until: clock.now().getTime() + FAILED_MS, error })
         if (!stale) throw error
-        deps.onError(error)
+        deps.log.warn(
+          { err: error, repository: repository.key, name },
+          'the upstream fails: what is known of it is served',
+        )
         await keepStale(repository, name, stale)
-        await publishIfDue(repository.key, name)
       }
-      return (await knownOf(repository.key, name))?.has ?? false
+      const after = await knownOf(repository.key, name)
+      if (after) await publishIfDue(repository.key, name, after)
+      return after?.has ?? false
     },
   }
 }

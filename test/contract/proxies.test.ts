@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startNpmRegistry, type NpmRegistry } from '../fakes/npm-registry.ts'
 import { startNpm, type Packument } from './npm.ts'
+import type { CallOptions } from './harness.ts'
 import type { Reply } from './http.ts'
 
 let at: Awaited<ReturnType<typeof startNpm>>
@@ -15,9 +16,12 @@ const read = (name: string, repo = 'proxy') => at.get(`${repo}/${name.replace('/
 const file = (name: string, version = '1.0.0', repo = 'proxy') =>
   at.get<{ code?: string; error?: string }>(`${repo}/${name}/-/${name.replace(/^.*\//, '')}-${version}.tgz`)
 const make = (name: string, more: object = {}) =>
-  at.gate.call('POST', '/registries', {
+  as('POST', '/registries', {
     body: { format: 'npm', name, kind: 'proxy', upstream: { url: upstream.url }, ...more },
   })
+/** sessions end with the clock of the tests */
+const as = (method: string, path: string, options: CallOptions = {}) =>
+  at.gate.call(method, path, { as: at.gate.people.admin.token, ...options })
 const later = (minutes: number) => at.gate.clock.advance(minutes * 60_000)
 const versionsOf = ({ body }: Reply<Packument>) => Object.keys(body.versions).sort()
 
@@ -33,9 +37,10 @@ beforeAll(async () => {
   ] as const)
     expect((await make(name, more)).status).toBe(201)
   const group = { format: 'npm', name: 'both', kind: 'group', members: ['team', 'proxy'] }
-  expect((await at.gate.call('POST', '/registries', { body: group })).status).toBe(201)
+  expect((await as('POST', '/registries', { body: group })).status).toBe(201)
 })
 afterAll(async () => {
+  expect(at.gate.errors).toEqual([])
   await at?.gate.close()
   await upstream?.close()
 })
@@ -45,14 +50,17 @@ describe('what an upstream has', () => {
     await upstream.put(name, { '1.0.0': { ...old(), fields: { dependencies: { other: '^1' }, license: 'MIT' } } })
     const { status, body } = await read(name)
     expect(status).toBe(200)
-    expect(body).toMatchObject({ 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': { dependencies: { other: '^1' } } } })
+    expect(body).toMatchObject({
+      'dist-tags': { latest: '1.0.0' },
+      versions: { '1.0.0': { dependencies: { other: '^1' } } },
+    })
     const { tarball } = body.versions['1.0.0']!.dist
     expect(tarball).toContain(`:${at.gate.port}/npm/proxy/${name}/-/`)
     const before = upstream.asked.length
     for (let i = 0; i < 2; i++) expect((await file(name)).status).toBe(200)
     expect(upstream.asked.length - before).toBe(1)
-    const found = await at.gate.call('GET', `/artifacts/?distribution=npm%2Fproxy&q=${encodeURIComponent(name)}`)
-    expect(found.text).toContain('"import_method":"proxy"')
+    const found = await as('GET', `/artifacts/?distribution=npm%2Fproxy&q=${encodeURIComponent(name)}`)
+    expect(found.text).toContain('"distribution":"npm/proxy"')
     expect((await read(name)).body.versions['1.0.0']!.dist.integrity).toBe(body.versions['1.0.0']!.dist.integrity)
   })
 
@@ -149,17 +157,17 @@ describe('rules', () => {
     await read(name)
     await file(name)
     const { gate } = at
-    const withheld = async () => (await gate.call('GET', '/registries/npm/proxy/withheld')).body['items'] as object[]
+    const withheld = async () => (await as('GET', '/registries/npm/proxy/withheld')).body['items'] as object[]
     expect(await withheld()).toContainEqual(expect.objectContaining({ name, version: '1.0.0', asked: 1, status: null }))
     const body = { name, version: '1.0.0' }
-    const refused = await gate.call('POST', '/registries/npm/proxy/requests', { as: gate.people.reader.token, body })
+    const refused = await as('POST', '/registries/npm/proxy/requests', { as: gate.people.reader.token, body })
     expect(refused.status).toBe(403)
-    const asked = await gate.call('POST', '/registries/npm/proxy/requests', { as: at.uploader, body })
+    const asked = await as('POST', '/registries/npm/proxy/requests', { as: at.uploader, body })
     expect([asked.status, asked.body['files']], asked.text).toEqual([200, [`${name}-1.0.0.tgz`]])
     expect(await withheld()).toContainEqual(expect.objectContaining({ name, asked: 2, status: 'pending_review' }))
     expect((await file(name)).status).toBe(403)
-    const decision = { package: name, version: '1.0.0', distribution: 'npm/proxy', action: 'accept_risk', reason: 'looked at' }
-    const decided = await gate.call('POST', '/security/decide', { body: decision })
+    const decision = { distribution: 'npm/proxy', action: 'accept_risk', justification: 'looked at it' }
+    const decided = await as('POST', `/security/packages/${name}/1.0.0/decide`, { body: decision })
     expect(decided.status, decided.text).toBeLessThan(300)
     expect(versionsOf(await read(name))).toEqual(['1.0.0'])
     expect((await file(name)).status).toBe(200)
@@ -171,7 +179,7 @@ describe('rules', () => {
     await upstream.put(name, { '1.0.0': { time: ago(1) } })
     expect((await read(name, 'ageless')).status).toBe(200)
     const change = (min_age_days: number) =>
-      at.gate.call('PATCH', '/registries/npm/ageless', { body: { curation: { min_age_days } } })
+      as('PATCH', '/registries/npm/ageless', { body: { curation: { min_age_days } } })
     await change(30)
     expect(versionsOf(await read(name, 'ageless'))).toEqual([])
     await change(0)
@@ -181,7 +189,7 @@ describe('rules', () => {
 
 describe('an upstream that lies', () => {
   const alerts = async (name: string) => {
-    const { body } = await at.gate.call('GET', '/artifacts/audit?action=INTEGRITY_ALERT&per_page=100')
+    const { body } = await as('GET', '/artifacts/audit/logs?action=INTEGRITY_ALERT&per_page=100')
     return (body['items'] as { package: string }[]).filter((one) => one.package === name).length
   }
   const other = () => ({ integrity: `sha512-${Buffer.alloc(64, 1).toString('base64')}` })
@@ -225,7 +233,11 @@ describe('an upstream that lies', () => {
         upstream.put(name, {
           '1.0.0': {
             ...old(),
-            dist: { integrity: undefined, shasum: '0'.repeat(40), tarball: upstream.url.replace('127.0.0.1', 'localhost') },
+            dist: {
+              integrity: undefined,
+              shasum: '0'.repeat(40),
+              tarball: upstream.url.replace('127.0.0.1', 'localhost'),
+            },
           },
         }),
       0,
@@ -246,8 +258,8 @@ describe('an upstream that lies', () => {
     expect((await read(name)).status).toBe(200)
     expect([502, 400]).toContain((await file(name)).status)
     expect(await alerts(name)).toBe(alarms)
-    const { rows } = { rows: await at.gate.call('GET', `/artifacts/?q=${name}`) }
-    expect(rows.text).not.toContain(`"name":"${name}"`)
+    const { text } = await as('GET', `/artifacts/?q=${name}`)
+    expect(text).not.toContain(`"name":"${name}"`)
   })
 
   test.each<[string, (response: import('node:http').ServerResponse) => void]>([
@@ -312,7 +324,7 @@ describe('an upstream that lies', () => {
     expect((await file(name, '1.0.0', 'signed')).status).toBe(200)
     expect(upstream.credentials.slice(before)).toEqual(['Bearer secret', 'Bearer secret'])
     expect(other.credentials).toEqual([undefined])
-    const shown = await at.gate.call('GET', '/registries/npm/signed')
+    const shown = await as('GET', '/registries/npm/signed')
     expect(shown.body['upstream']).toEqual({ url: upstream.url, has_credential: true })
     expect(shown.text).not.toContain('secret')
     await other.close()
@@ -338,7 +350,7 @@ describe('names that belong to repositories here', () => {
     await upstream.put('@claimed/lib', { '1.0.0': old() })
     expect((await read('@claimed/lib')).status).toBe(200)
     expect((await file('@claimed/lib')).status).toBe(200)
-    const claim = (pattern: string) => at.gate.call('POST', '/registries/npm/team/claims', { body: { pattern } })
+    const claim = (pattern: string) => as('POST', '/registries/npm/team/claims', { body: { pattern } })
     expect((await claim('@claimed/*')).status).toBe(201)
     expect((await claim('@claimed/*')).status).toBe(409)
     const before = upstream.asked.length
@@ -347,7 +359,7 @@ describe('names that belong to repositories here', () => {
       expect((await file('@claimed/lib', '1.0.0', repo)).status).toBe(404)
     }
     expect(upstream.asked.length).toBe(before)
-    const removed = await at.gate.call('DELETE', '/registries/npm/team/claims?pattern=%40claimed%2F*')
+    const removed = await as('DELETE', '/registries/npm/team/claims?pattern=%40claimed%2F*')
     expect(removed.status).toBe(200)
     expect((await read('@claimed/lib')).status).toBe(200)
   })
@@ -356,9 +368,9 @@ describe('names that belong to repositories here', () => {
     const name = fresh()
     await upstream.put(name, { '1.0.0': old() })
     upstream.lie(name, (_, response) => {
-      void at.gate
-        .call('POST', '/registries/npm/team/claims', { body: { pattern: name } })
-        .then(() => response.end(JSON.stringify({ name, versions: {} })))
+      void as('POST', '/registries/npm/team/claims', { body: { pattern: name } }).then(() =>
+        response.end(JSON.stringify({ name, versions: {} })),
+      )
     })
     expect((await read(name)).status).toBe(404)
     expect((await read(name)).status).toBe(404)

@@ -20,7 +20,7 @@ export type Libraries = ReturnType<typeof createLibraries>
 
 /** Repositories of libraries, as their routes use them. */
 export function createLibraries(foundation: Foundation, publishing: Publishing, { engines, intake }: Gate) {
-  const { env, db, clock, audit, paths, staging, secretBox, onError } = foundation
+  const { env, db, clock, audit, paths, staging, secretBox, log } = foundation
   const { libraries, listings, slowReaders, readers } = publishing
   const http = createHttpClient({
     allowPrivate: env.allowPrivateSources,
@@ -33,7 +33,7 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
   const once = createOnce({ db, clock, wait })
   const withheld = createWithheld({ db, clock })
   const shared = {
-    ...{ db, clock, audit, client, listings, once, readers, intake, names, onError },
+    ...{ db, clock, audit, client, listings, once, readers, intake, names, log },
     settings: foundation.settings.current,
     matcher: engines.advisoryMatcher,
     formatOf({ key }: Repository) {
@@ -47,7 +47,7 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
     }),
   }
   const proxies = createProxies({
-    ...{ db, repositories, reader, withheld, onError },
+    ...{ db, repositories, reader, withheld, log },
     upstreamListings: createUpstreamListings(shared),
     upstreamFiles: createUpstreamFiles(shared),
   })
