@@ -2,6 +2,7 @@
 import type { Selectable } from 'kysely'
 import { DEFAULT_CURATION, type Curation } from '../domain/curation.ts'
 import { invalidField } from '../domain/problem.ts'
+import { registryFormats } from '../formats/index.ts'
 import type { SecretBox } from '../kernel/crypto.ts'
 import type { Db } from '../store/db.ts'
 import type { RepositoriesTable } from '../store/tables.ts'
@@ -23,6 +24,8 @@ export async function setUpstream(
     if (upstream || curation) throw invalidField(upstream ? 'upstream' : 'curation', 'only a proxy has it')
     return
   }
+  if (!registryFormats.some(({ id, upstream: reading }) => id === before.format && reading))
+    throw invalidField('kind', `there are no proxies of ${before.format} yet`)
   const url = upstream?.url.replace(/\/+$/, '') ?? before.upstream_url
   if (!url) throw invalidField('upstream', 'a proxy needs one')
   requireAddress(url)
