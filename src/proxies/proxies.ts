@@ -49,7 +49,8 @@ export interface ProxyDeps {
 const WAIT_MS: Readonly<Record<string, number>> = { npm: 25_000, pypi: 12_000 }
 const RETRY_SECONDS = 5
 
-export function createProxies(deps: ProxyDeps): Proxies {
+/** @param waits how long a client waits, in milliseconds, by format */
+export function createProxies(deps: ProxyDeps, waits: Readonly<Record<string, number>> = WAIT_MS): Proxies {
   const { db, repositories, reader, upstreamListings, upstreamFiles, withheld } = deps
 
   async function has(repository: Repository, name: string): Promise<boolean> {
@@ -98,7 +99,7 @@ export function createProxies(deps: ProxyDeps): Proxies {
         return file
       }
       const work = upstreamFiles.bring(repository, wanted.name, wanted.filename, by)
-      await atMost(WAIT_MS[repository.format] ?? 12_000, work)
+      await atMost(waits[repository.format] ?? 12_000, work)
       const brought = await fileOf(wanted)
       if (brought.sha256 !== null || brought.held !== null) return brought
       const detail = `${wanted.filename} is being fetched and judged; ask again`

@@ -46,7 +46,10 @@ export async function startNpmRegistry(): Promise<NpmRegistry> {
     void released.then(() => {
       const lie = lies.get(path)
       const content = contents.get(path)
-      if (lie) return lie(request, response)
+      if (lie) {
+        lie(request, response)
+        return
+      }
       if (!content) return response.writeHead(404).end()
       const etag = `"${createHash('sha1').update(content).digest('hex')}"`
       if (request.headers['if-none-match'] === etag) return response.writeHead(304).end()
