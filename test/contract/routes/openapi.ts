@@ -37,7 +37,8 @@ interface Operation {
   responses: Record<string, Response | { $ref: string }>
 }
 
-function bodyTypes({ flags, body }: Route): string[] {
+function bodyTypes({ flags, body, stream }: Route): string[] {
+  if (stream) return [...stream.media]
   if (flags?.multipart) return ['multipart/form-data']
   if (!body) return []
   return flags?.formBody ? ['application/json', 'application/x-www-form-urlencoded'] : ['application/json']
@@ -89,7 +90,9 @@ export function openapiContract(gate: Gate): void {
       expect(names('path')).toEqual([...route.path.matchAll(/\{(\w+)\+?\}/g)].map((match) => match[1]))
       expect(names('query')).toEqual(Object.keys(propertiesOf(route.query)))
       expect(Object.keys(operation.requestBody?.content ?? {})).toEqual(bodyTypes(route))
-      expect(operation.security).toEqual(route.access === 'public' ? [] : undefined)
+      const { scheme } = route.protocol?.challenge ?? {}
+      const asked = scheme ? [{ [scheme.toLowerCase()]: [] }] : undefined
+      expect(operation.security).toEqual(route.access === 'public' ? [] : asked)
       for (const code of givenBy(route)) {
         const { description } = resolved<Response>(
           operation.responses[STATUS_OF[code]] ?? operation.responses['default']!,
