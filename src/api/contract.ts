@@ -41,6 +41,7 @@ import * as securityExports from './security/exports.contract.ts'
 import * as securityListing from './security/listing.contract.ts'
 import * as securityPolicy from './security/policy.contract.ts'
 import * as pypi from './pypi/pypi.contract.ts'
+import * as proxies from './registries/proxies.contract.ts'
 import * as registries from './registries/registries.contract.ts'
 import * as securityQueue from './security/queue.contract.ts'
 import * as retention from './settings/retention.contract.ts'
@@ -97,6 +98,7 @@ const modules: readonly object[] = [
   pypi,
   registries,
   securityQueue,
+  proxies,
   retention,
   settings,
   setup,

@@ -13,6 +13,7 @@ import { createGate } from './wiring/gate.ts'
 import { createImports } from './wiring/imports.ts'
 import { createInsight } from './wiring/insight.ts'
 import { createListeners, type Ports } from './wiring/listeners.ts'
+import { createLibraries } from './wiring/proxies.ts'
 import { createLongWork } from './wiring/long-work.ts'
 import { createPublishing } from './wiring/publishing.ts'
 import type { RepositoryPorts } from './wiring/repository-listeners.ts'
@@ -68,7 +69,8 @@ export async function createApp({
   const incidents = { uncaught: () => process.uncaught?.counts() ?? null, restarts, listeners: elsewhere ?? own }
   const notServing = () => state.notServing
   const insight = createInsight(foundation, publishing, gate, longWork, replicas, counting, incidents, notServing)
-  const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight, replicas, counting }
+  const libraries = createLibraries(foundation, publishing, gate)
+  const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight, replicas, counting, libraries }
   const { server, routes } = await createApi(rooms, () => state.notServing !== 'draining')
   const listeners = await createListeners(foundation, publishing, server, servedAt, report)
 
@@ -134,6 +136,7 @@ export async function createApp({
       await maintenance.stop()
       await engines.close()
       await imports.close()
+      await libraries.close()
       await Promise.all([publishing.readers.close(), publishing.slowReaders.close()])
       await accounts.outbound.close()
       replicas.close()

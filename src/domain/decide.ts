@@ -167,6 +167,8 @@ function outcomeOf({ validation }: Policy, result: PipelineResult, concerns: boo
       return validation.gpg_required ? 'refuse' : 'warn'
     case 'breaks_others':
       return validation.on_uninstallable === 'hold' ? 'hold' : 'warn'
+    case 'withheld':
+      return 'hold'
     case 'missing':
       return 'warn'
     default:
@@ -256,5 +258,9 @@ export function causeLeft({ pipeline }: Pick<Subject, 'pipeline'>, verdicts: rea
 function heldReasonOf(weighed: readonly Weighed[]): HeldReason | null {
   const held = weighed.filter(({ outcome }) => outcome === 'hold')
   if (held.some(({ result }) => result === 'review')) return 'cve_review'
-  return held[0] ? (held[0].result === 'breaks_others' ? 'breaks_others' : 'unscanned') : null
+  const [first] = held
+  if (!first) return null
+  return HELD_BY[first.result] ?? 'unscanned'
 }
+
+const HELD_BY: Partial<Record<PipelineResult, HeldReason>> = { breaks_others: 'breaks_others', withheld: 'curation' }

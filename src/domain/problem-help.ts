@@ -78,6 +78,7 @@ export const PROBLEM_HELP: Record<ProblemCode, ProblemHelp> = {
   idempotency_key_reused: help('The `Idempotency-Key` was used in the last day for a request with another address or body.', 'Make a new key for each new request, and keep it only for sending the same one again.'),
   body_too_large: help('A body that is no upload may have 1 MB.', 'Send less at once.'),
   index_empty: help('The source was never read, so its packages are not known.', 'Sync it: `POST /import/sources/{id}/sync`.'),
+  not_judged: help('A proxy is still fetching and judging the file; that goes on.', 'Ask again after `Retry-After`; package clients do.'),
   rate_limited: help('More requests in a minute than allowed.', 'Wait for `Retry-After` seconds. `limit` says how many are allowed; upload many packages with pauses or through one import.'),
   header_too_large: help('The header of the request is larger than 16 KiB.', 'Look for cookies and tokens that a proxy adds.'),
   internal_error: help('A fault of Gatehouse.', 'The log has it under the `request_id`; please report it.'),

@@ -78,6 +78,7 @@ export const PROBLEM_CODES = [
   'idempotency_key_reused',
   'index_empty',
   'rate_limited',
+  'not_judged',
   'header_too_large',
   // 500 and above
   'internal_error',

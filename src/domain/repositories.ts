@@ -2,9 +2,10 @@
 import type { Distribution, FormatId } from './package.ts'
 
 /**
- * `hosted` keeps what is published to it; `group` shows its members under one address.
+ * `hosted` keeps what is published to it; `proxy` gives what an upstream has, through the gate; `group` shows its members under one
+ * address.
  */
-export const REPOSITORY_KINDS = ['hosted', 'group'] as const
+export const REPOSITORY_KINDS = ['hosted', 'proxy', 'group'] as const
 export type RepositoryKind = (typeof REPOSITORY_KINDS)[number]
 
 /** Longest name, without its format. */

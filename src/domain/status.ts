@@ -9,6 +9,7 @@ export const HELD_REASONS = [
   'cve_review',
   'unscanned',
   'breaks_others',
+  'curation',
   'dependency_scan',
   'second_scanner',
   'rematch',
@@ -52,6 +53,7 @@ export type PipelineResult =
   | 'satisfied'
   | 'missing'
   | 'breaks_others'
+  | 'withheld'
 
 /** What an engine scanned. A clean result without coverage proves nothing. */
 export interface Coverage {

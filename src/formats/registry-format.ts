@@ -9,13 +9,17 @@ export interface ListedFile<Rec = unknown> {
   /** tells the files of one version apart: `any`, `sdist`, or the tags of a wheel */
   arch: string
   filename: string
-  sizeBytes: number
-  digests: Digests
+  /** null when an upstream does not say */
+  sizeBytes: number | null
+  /** all of them, unless it is an upstream's */
+  digests: Partial<Digests>
   /** without the list of its files */
   facts: PackageFacts<Rec>
   addedAt: Date
   /** why clients cannot have it; null when they can */
   held: HeldFile | null
+  /** where an upstream has it; absent once it is here */
+  url?: string
 }
 
 export interface HeldFile {
@@ -35,6 +39,47 @@ export interface Listing<Rec = unknown> {
   /** by version */
   notes: Readonly<Record<string, VersionNote>>
   modifiedAt: Date
+}
+
+/** A file as an upstream lists it. */
+export interface UpstreamFile<Rec = unknown> {
+  version: string
+  arch: string
+  /** as it is called here */
+  filename: string
+  /** whole */
+  url: string
+  sizeBytes: number | null
+  digests: Partial<Digests>
+  /** ms since 1970; null when the upstream does not say */
+  publishedAt: number | null
+  hasInstallScript: boolean
+  hasProvenance: boolean
+  /** as the list states them, without what only the file has */
+  facts: PackageFacts<Rec>
+}
+
+/** What an upstream lists about a name, reduced to what is shown and judged here. */
+export interface UpstreamListing<Rec = unknown> {
+  /** by version, oldest first, then by `arch` */
+  files: UpstreamFile<Rec>[]
+  tags: Record<string, string>
+  notes: Record<string, VersionNote>
+}
+
+/** How the repositories of others are read. */
+export interface UpstreamReading<Rec = unknown> {
+  /** the list of a name, below the address of the repository, and what to ask for it with */
+  request(name: string): { path: string; accept: string }
+  /**
+   * Reads a list, inside a reader.
+   * @param url that it came from
+   * @throws Problem('upstream_error')
+   */
+  parse(path: string, name: string, url: string): Promise<UpstreamListing<Rec>>
+  /** What a file says otherwise than its list did, in words for reviewers; empty when they agree. */
+  differences(listed: PackageFacts<Rec>, own: PackageFacts<Rec>): string[]
+  isStable(version: string): boolean
 }
 
 /** Stands for the address of the repository, with no slash at its end, in the text of a document. */
@@ -68,6 +113,8 @@ export interface RegistryFormat<Rec = unknown> extends IntakeFormat<Rec> {
   canonicalName(name: string): string | null
   /** The documents of a name; none if it has nothing to show. Held files are in them if clients can show the reason. */
   documents(listing: Listing<Rec>): ListingDocument[]
+  /** of the formats that proxies exist for */
+  readonly upstream?: UpstreamReading<Rec>
   /**
    * How clients are set up, the one that most people have first.
    * @param address of the repository, with a slash at its end

@@ -117,7 +117,8 @@ export function createIntake(deps: IntakeDeps): Intake {
         const rejected = await findDuplicate(candidate)
         if (rejected) return { arrival, gate: await refuseAgain(candidate, rejected, meta, subject) }
         arrived = expect(candidate.distribution.codename)
-        const gate = await runGate(deps.steps, candidate, settings, deps.clock.now(), progress)
+        const steps = [...deps.steps, ...(source.steps ?? [])]
+        const gate = await runGate(steps, candidate, settings, deps.clock.now(), progress)
         checkpoint('verdicts')
         return { arrival, gate }
       }, source.sizeBytes)

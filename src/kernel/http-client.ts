@@ -84,17 +84,20 @@ export function createHttpClient(options: AddressGuardOptions): HttpClient {
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = stop ? AbortSignal.any([timeout, stop]) : timeout
     let url = parse(address)
+    let sent = headers
     for (let hop = 0; hop <= REDIRECTS; hop++) {
       check(url)
       const at = url
       const answer = await traced('GET', at, () =>
-        request(at, { dispatcher, signal, headers, headersTimeout: idleMs, bodyTimeout: idleMs }),
+        request(at, { dispatcher, signal, headers: sent, headersTimeout: idleMs, bodyTimeout: idleMs }),
       )
       const { location } = answer.headers
       if (!REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') return { url, answer }
       drop(answer)
       const next = new URL(location, url)
       if (isDowngrade(url, next)) throw new HttpError('forbidden_target', `${url.host} leads from https to http`)
+      // A credential belongs to the host that it was configured for.
+      if (next.origin !== url.origin) sent = withoutCredential(sent)
       url = next
     }
     throw new HttpError('status', `${url.host} sent too many redirects`)
@@ -219,6 +222,8 @@ export function createHttpClient(options: AddressGuardOptions): HttpClient {
 export function isDowngrade(from: URL, to: URL): boolean {
   return from.protocol === 'https:' && to.protocol !== 'https:'
 }
+
+const withoutCredential = ({ authorization: _, ...others }: Readonly<Record<string, string>>) => others
 
 /** Closes the connection of a body that nobody reads. */
 function drop({ body }: Dispatcher.ResponseData): void {

@@ -3,11 +3,11 @@ import type { Origin } from '../domain/audit.ts'
 import type { Scopes } from '../domain/scopes.ts'
 import type { Coverage, CveStatus, HeldReason, PackageStatus, PipelineKey, PipelineResult } from '../domain/status.ts'
 import type { Placed } from '../formats/intake-format.ts'
-import type { Candidate, Staged, StepEvent, ValidationStep } from '../gate/step.ts'
+import type { Candidate, Staged, Step, StepEvent, ValidationStep } from '../gate/step.ts'
 
 /** Who brings files, and how. */
 export interface Meta {
-  method: 'upload' | 'import' | 'mirror'
+  method: 'upload' | 'import' | 'mirror' | 'proxy'
   importedBy: string
   origin: Origin
   /** what the token that brings the files may bring; for an upload, `Delivered` states it */
@@ -32,6 +32,8 @@ export interface Source {
   listing?: Listing
   /** size of the file, where it is known in advance */
   sizeBytes?: number
+  /** what its source asks for besides the checks of the gate, after these */
+  steps?: readonly Step[]
   /** Names the distribution and writes the bytes, once each and in any order. */
   deliver(to: Delivery): Promise<Delivered>
   /** Called while the file passes through the intake; the first event says that its bytes were received. */

@@ -3,13 +3,16 @@ import { sql, type Selectable } from 'kysely'
 import { createPlaceRights, type PlaceRights } from '../accounts/readers/place-rights.ts'
 import type { AuditLog } from '../audit/log.ts'
 import type { AuditEvent, Origin } from '../domain/audit.ts'
+import type { Curation } from '../domain/curation.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import { repositoryKey, type RepositoryKey, type RepositoryKind } from '../domain/repositories.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { SecretBox } from '../kernel/crypto.ts'
 import { addPlace } from '../packages/records/places.ts'
 import type { Db } from '../store/db.ts'
 import type { RepositoriesTable } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'
+import { setUpstream, type Upstream } from './upstream.ts'
 
 export interface Repository extends Selectable<RepositoriesTable> {
   /** keys of the members of a group, in their order */
@@ -21,6 +24,10 @@ export interface RepositoryChange {
   isPublic?: boolean | undefined
   /** of a group: names of repositories of its format, in the order in which a name is looked for */
   members?: readonly string[] | undefined
+  /** of a proxy */
+  upstream?: Upstream | undefined
+  /** of a proxy: the rules to change */
+  curation?: Partial<Curation> | undefined
 }
 
 export interface NewRepository extends RepositoryChange, RepositoryKey {
@@ -50,14 +57,21 @@ export interface Repositories {
   /** how many records are in each hosted repository, by key */
   counts(): Promise<Map<string, number>>
   /**
-   * The repository that has a name, seen from another one: a group's first member that knows it, published or held, so that a
+   * The repository that has a name, seen from another one: a group's first hosted member that knows it, published or held, so that a
    * name that is held there never comes from a later member. Null when none has it.
    */
   ownerOf(repository: Repository, name: string): Promise<string | null>
 }
 
-export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog }): Repositories {
-  const { db, clock, audit } = deps
+export interface RepositoryDeps {
+  db: Db
+  clock: Clock
+  audit: AuditLog
+  secretBox: SecretBox
+}
+
+export function createRepositories(deps: RepositoryDeps): Repositories {
+  const { db, clock, audit, secretBox } = deps
 
   async function find(key: string, within: Db = db): Promise<Repository | null> {
     const row = await within.selectFrom('repositories').selectAll().where('key', '=', key).executeTakeFirst()
@@ -113,13 +127,15 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
           .returning('key')
           .executeTakeFirst()
         if (!made) throw new Problem('already_exists', `there is a repository ${key} already`)
-        if (kind === 'hosted') await addPlace(tx, wanted, !isPublic)
+        if (kind !== 'group') await addPlace(tx, wanted, !isPublic)
+        await setUpstream(tx, secretBox, await get(key, tx), wanted)
         await setMembers(tx, { key, format, kind }, members)
         await audit.record(event('REPOSITORY_CREATED', key, by, { kind, public: isPublic, members }), tx)
         return get(key, tx)
       })
     },
-    async change(key, { description, isPublic, members }, by, check) {
+    async change(key, wanted, by, check) {
+      const { description, isPublic, members } = wanted
       return transaction(db, async (tx) => {
         // Two administrators at once: the second sees what the first changed.
         await tx.selectFrom('repositories').select('key').where('key', '=', key).forUpdate().execute()
@@ -132,15 +148,21 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
           .execute()
         if (isPublic !== undefined)
           await tx.updateTable('distributions').set({ private: !isPublic }).where('codename', '=', key).execute()
+        await setUpstream(tx, secretBox, before, wanted)
         if (members) {
           await tx.deleteFrom('repository_members').where('repository', '=', key).execute()
           await setMembers(tx, before, members)
         }
         const after = await get(key, tx)
-        const shown = ({ description, is_public: isPublic, members }: Repository) => ({
+        const shown = ({
           description,
-          public: isPublic,
+          is_public: isPublic,
           members,
+          upstream_url: upstream,
+          curation,
+        }: Repository) => ({
+          ...{ description, public: isPublic, members },
+          ...(upstream === null ? {} : { upstream, curation }),
         })
         await audit.record(event('REPOSITORY_CHANGED', key, by, { before: shown(before), after: shown(after) }), tx)
         return after
@@ -169,11 +191,13 @@ export function createRepositories(deps: { db: Db; clock: Clock; audit: AuditLog
       return new Map(rows.map(({ key, records }) => [key, records]))
     },
     async ownerOf({ key, kind }, name) {
-      if (kind === 'hosted') return key
+      if (kind !== 'group') return key
       const row = await db
         .selectFrom('repository_members as m')
+        .innerJoin('repositories as r', 'r.key', 'm.member')
         .select('m.member')
         .where('m.repository', '=', key)
+        .where('r.kind', '=', 'hosted')
         .where((eb) =>
           eb.exists(
             eb

@@ -100,11 +100,15 @@ import type {
 } from './tables/publications.ts'
 import type {
   ListingsTable,
+  NameClaimsTable,
   RepositoriesTable,
   RepositoryMembersTable,
   SpentVersionsTable,
   TagsTable,
   VersionNotesTable,
+  UpstreamFetchesTable,
+  UpstreamListingsTable,
+  WithheldTable,
 } from './tables/repositories.ts'
 import type { InstancesTable, JobTicksTable, LeasesTable, TaskLinesTable, TasksTable } from './tables/tasks.ts'
 
@@ -220,4 +224,8 @@ export interface Tables {
   tags: TagsTable
   version_notes: VersionNotesTable
   spent_versions: SpentVersionsTable
+  upstream_listings: UpstreamListingsTable
+  upstream_fetches: UpstreamFetchesTable
+  withheld: WithheldTable
+  name_claims: NameClaimsTable
 }

@@ -28,6 +28,7 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   database_busy: 'needs a lock that is held for 15 s; src/store/db.test.ts',
   reader_unavailable: 'needs the kernel, or ten minutes of readers in use; src/formats/readers/readers.test.ts',
   not_empty: 'needs a repository with packages or a group; test/contract/registries.test.ts',
+  not_judged: 'needs an upstream that takes 25 s; src/proxies/proxies.test.ts',
   policy_hold: 'npm answers in its own form; test/contract/npm-held.test.ts',
   version_exists: 'npm answers in its own form; test/contract/npm.test.ts',
   version_spent: 'npm answers in its own form; test/contract/npm.test.ts',

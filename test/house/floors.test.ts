@@ -16,7 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['gate', 'publish', 'serve', 'audit', 'tasks'],
   ['packages', 'accounts'],
   ['intake', 'review', 'registries'],
-  ['imports', 'operations'],
+  ['imports', 'proxies', 'operations'],
   ['api'],
   ['console'],
   ['app'],

@@ -13,6 +13,7 @@ const OWNERS = [
   'intake',
   'operations',
   'packages',
+  'proxies',
   'publish',
   'registries',
   'review',

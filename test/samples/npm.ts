@@ -39,7 +39,7 @@ export interface PublishedNpm {
   /** `latest` by default */
   tag?: string
   /** replaces fields of what npm would send */
-  change?: (body: Record<string, any>) => void // eslint-disable-line @typescript-eslint/no-explicit-any
+  change?: (body: Record<string, any>) => void
 }
 
 /** The body that npm sends to publish a tarball. */

@@ -73,6 +73,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   idempotency_key_reused: 422,
   index_empty: 424,
   rate_limited: 429,
+  not_judged: 429,
   header_too_large: 431,
   internal_error: 500,
   publication_failed: 500,

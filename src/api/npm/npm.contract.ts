@@ -7,7 +7,9 @@ import { PIPELINE_PROBLEMS } from '../upload/upload.contract.ts'
 import { npmProtocol } from './protocol.ts'
 
 const DATABASE: ProblemCode[] = ['database_unavailable', 'database_busy']
-const READING: ProblemCode[] = [...DATABASE, 'unauthorized', 'forbidden', 'mfa_required', 'not_found']
+/** A proxy asks its upstream. */
+const PROXYING: ProblemCode[] = ['upstream_error', 'forbidden_target']
+const READING: ProblemCode[] = [...DATABASE, ...PROXYING, 'unauthorized', 'forbidden', 'mfa_required', 'not_found']
 const WRITING: ProblemCode[] = [...DATABASE, 'not_found', 'not_hosted', 'publication_failed', 'storage_full']
 
 // Clients of npm know these routes; in the OpenAPI document they would take 23 KB.
@@ -48,7 +50,7 @@ export const getTarball = declare({
   also: { ...conditional, 206: 'A range', 416: 'No such range' },
   answer: null,
   media: ['application/octet-stream'],
-  problems: [...READING, 'policy_hold', 'storage_unavailable'],
+  problems: [...READING, 'policy_hold', 'not_judged', 'storage_unavailable', 'storage_full'],
 })
 
 export const getTags = declare({

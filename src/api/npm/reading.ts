@@ -3,9 +3,10 @@ import { Problem } from '../../domain/problem.ts'
 import { SHORT_MEDIA } from '../../formats/npm/documents.ts'
 import { nextTurn } from '../../kernel/next-turn.ts'
 import { pickJson, type Wanted } from '../../kernel/pick-json.ts'
+import type { Proxies } from '../../proxies/proxies.ts'
 import type { Repositories } from '../../registries/repositories.ts'
 import type { RegistryReader, SentDocument } from '../../serve/registries/registry-reader.ts'
-import type { PublishedListing } from '../../store/files/listing-files.ts'
+import { isStored, type PublishedListing } from '../../store/files/listing-files.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
 import { readable, requireOwner, type Asking } from '../registries/access.ts'
@@ -17,6 +18,7 @@ export interface ReadingDeps {
   repositories: Repositories
   reader: RegistryReader
   pool: Pool
+  reach: Proxies['reach']
   /** the address under which a client reached the API, with no slash at its end */
   reachedAt(request: Call<unknown, unknown, unknown>['raw']): string
 }
@@ -63,11 +65,12 @@ export function readingRoutes(deps: ReadingDeps): Route[] {
       return reply.type('application/json').send(await versionIn(document, found.listing, wanted))
     }),
     handle(getTarball, async (call) => {
-      const { params } = call
+      const { params, caller } = call
       const { listing, owner } = await findName(deps, params.repo, requireName(params.package), call)
-      const file = Object.hasOwn(listing.files, params.file) ? listing.files[params.file] : undefined
-      if (!file) throw new Problem('not_found', `${owner} has no file ${params.file} of ${listing.name}`)
+      const by = { name: caller?.name ?? 'anonymous', origin: call.origin }
+      const file = await deps.reach({ owner, name: listing.name, filename: params.file }, by)
       if (file.held !== null) throw held(listing.name, file.version, file.held)
+      if (!isStored(file)) throw new Problem('not_found', `${owner} has no file ${params.file} of ${listing.name}`)
       const id = { format: listing.format, sha256: file.sha256, filename: params.file }
       return sendFile(call, pool, id, file, 'application/octet-stream')
     }),

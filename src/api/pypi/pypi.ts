@@ -9,7 +9,7 @@ import type { PypiRecord } from '../../formats/pypi/record.ts'
 import { shownNames } from '../../registries/projects.ts'
 import type { Db } from '../../store/db.ts'
 import { storedFacts } from '../../store/files/blob-query.ts'
-import type { ReachableFile } from '../../store/files/listing-files.ts'
+import { isStored, type StoredFile } from '../../store/files/listing-files.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
 import { readable, readableAmong, requireOwner, writable } from '../registries/access.ts'
@@ -59,6 +59,7 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
       const file = listing && Object.hasOwn(listing.files, filename) ? listing.files[filename]! : null
       if (file === null) throw new Problem('not_found', `there is no file ${filename} of ${name}`)
       if (file.held !== null) throw new Problem('policy_hold', `${filename} is held: ${file.held}`)
+      if (!isStored(file)) throw new Problem('not_found', `there is no file ${filename} of ${name}`)
       if (part === '.metadata') return sendMetadata(deps, call, filename, file)
       if (part === undefined)
         return sendFile(
@@ -112,7 +113,7 @@ async function ownerOf({ repositories }: PypiDeps, asked: Asked<{ repo: string; 
   return { name, owner: await requireOwner(repositories, repository, name, asked) }
 }
 
-async function sendMetadata({ db }: PypiDeps, call: Asked<unknown>, filename: string, { sha256 }: ReachableFile) {
+async function sendMetadata({ db }: PypiDeps, call: Asked<unknown>, filename: string, { sha256 }: StoredFile) {
   const { metadata } = (await storedFacts(db, sha256)).record as PypiRecord
   if (!metadata) throw new Problem('not_found', `${filename} has no metadata beside it`)
   return sendDocument(call, { media: 'text/plain; charset=utf-8', ...(await encoded(Buffer.from(metadata.text))) })

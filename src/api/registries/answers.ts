@@ -6,7 +6,7 @@ import { answerWithStream, type Exchange, type Part } from '../../serve/files/an
 import { evaluate, lastModified, validatorsOf } from '../../serve/files/conditions.ts'
 import { fileHeaders } from '../../serve/files/file-headers.ts'
 import type { SentDocument } from '../../serve/registries/registry-reader.ts'
-import type { ReachableFile } from '../../store/files/listing-files.ts'
+import type { StoredFile } from '../../store/files/listing-files.ts'
 import type { FileId, Pool } from '../../store/files/pool.ts'
 
 interface Call {
@@ -51,7 +51,7 @@ export async function sendFile(
   { raw, reply }: Call,
   pool: Pool,
   file: FileId,
-  { sizeBytes }: ReachableFile,
+  { sizeBytes }: StoredFile,
   media: string,
 ) {
   const stored = await pool.open(file, 'pool')

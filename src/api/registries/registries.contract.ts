@@ -1,9 +1,10 @@
 // Declarations of /registries: repositories of libraries, made and changed at run time.
 import Type from 'typebox'
+import { INSTALL_SCRIPTS, PROVENANCE } from '../../domain/curation.ts'
 import { REPOSITORY_KINDS, REPOSITORY_NAME } from '../../domain/repositories.ts'
 import { registryFormats } from '../../formats/index.ts'
 import { declare } from '../http/route.ts'
-import { listOf, TimeSchema } from '../http/schemas.ts'
+import { listOf, Nullable, TimeSchema } from '../http/schemas.ts'
 
 const tag = 'registries'
 
@@ -12,7 +13,21 @@ const RegistryFormatSchema = Type.Enum(
   { title: 'RegistryFormat' },
 )
 const Name = Type.String({ pattern: REPOSITORY_NAME, description: 'of the repository', examples: ['team'] })
-const Which = Type.Object({ format: RegistryFormatSchema, name: Name })
+export const Which = Type.Object({ format: RegistryFormatSchema, name: Name })
+
+const Rules = {
+  min_age_days: Type.Integer({ minimum: 0, maximum: 365, description: 'younger versions are held; 0 for none' }),
+  fixes_pass: Type.Boolean({
+    description: 'a version that mends a severe finding of the newest listed one does not wait',
+  }),
+  deny_licenses: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 200 }),
+  install_scripts: Type.Enum([...INSTALL_SCRIPTS], {
+    description: 'of versions with scripts at installation; `hold_new`: hold where the version before had none',
+  }),
+  provenance: Type.Enum([...PROVENANCE], { description: '`warn`: when it was lost; `require`: hold without it' }),
+  explain_holds: Type.Boolean({ description: 'whether clients hear of held versions' }),
+}
+const CurationSchema = Type.Object(Rules, { title: 'Curation', description: 'of a proxy: its rules' })
 
 const RepositorySchema = Type.Object(
   {
@@ -25,6 +40,16 @@ const RepositorySchema = Type.Object(
     members: Type.Array(Type.String(), {
       description: 'of a group: names, in the order in which a name is looked for',
     }),
+    upstream: Nullable(
+      Type.Object(
+        {
+          url: Type.String(),
+          has_credential: Type.Boolean({ description: 'whether it is asked with one, which nobody can read back' }),
+        },
+        { title: 'RepositoryUpstream' },
+      ),
+    ),
+    curation: Nullable(CurationSchema),
     url: Type.String({ description: 'for the clients of the ecosystem' }),
     packages: Type.Integer({ description: 'records in it; of a group: in its members' }),
     created_at: TimeSchema,
@@ -48,6 +73,18 @@ const Detailed = Type.Object(
 )
 
 const Changes = {
+  upstream: Type.Optional(
+    Type.Object(
+      {
+        url: Type.String({ maxLength: 500, examples: ['https://registry.example.org'] }),
+        authorization: Type.Optional(
+          Nullable(Type.String({ maxLength: 4000, description: 'the header of this name; stays when left out' })),
+        ),
+      },
+      { description: 'of a proxy: the registry that it asks' },
+    ),
+  ),
+  curation: Type.Optional(Type.Partial(CurationSchema, { title: 'CurationChange' })),
   description: Type.Optional(Type.String({ maxLength: 500 })),
   public: Type.Optional(Type.Boolean({ description: 'whether clients without a credential may read it' })),
   members: Type.Optional(
@@ -69,7 +106,8 @@ export const postRegistries = declare({
   method: 'POST',
   path: '/registries',
   tag,
-  summary: 'Make a repository: `hosted` keeps what is published to it, `group` shows its members under one address',
+  summary:
+    'Make a repository: `hosted` keeps what is published to it, `proxy` gives what an upstream has, `group` shows its members',
   access: 'admin',
   example: { format: 'npm', name: 'team', kind: 'hosted', description: 'Libraries of our own', public: false },
   idempotencyKey: true,

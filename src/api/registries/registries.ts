@@ -22,8 +22,15 @@ export interface RegistryRoutesDeps {
 export function registryRoutes({ repositories, reachedAt }: RegistryRoutesDeps): Route[] {
   async function shownTo(request: FastifyRequest) {
     const counts = await repositories.counts()
-    return ({ is_public: isPublic, created_at: at, ...row }: Repository) => ({
+    return ({
+      is_public: isPublic,
+      created_at: at,
+      upstream_url: url,
+      upstream_authorization: sealed,
+      ...row
+    }: Repository) => ({
       ...row,
+      upstream: url === null ? null : { url, has_credential: sealed !== null },
       public: isPublic,
       members: row.members.map(nameOf),
       url: `${reachedAt(request)}/${row.key}/`,
@@ -65,7 +72,10 @@ export function registryRoutes({ repositories, reachedAt }: RegistryRoutesDeps):
 
 const nameOf = (key: string): string => readRepositoryKey(key)?.name ?? key
 
-const actorOf = ({ caller, origin }: Pick<SignedCall<unknown, unknown, unknown>, 'caller' | 'origin'>): Actor => ({
+export const actorOf = ({
+  caller,
+  origin,
+}: Pick<SignedCall<unknown, unknown, unknown>, 'caller' | 'origin'>): Actor => ({
   name: caller.name,
   origin,
 })

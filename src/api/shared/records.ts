@@ -46,7 +46,7 @@ const OriginSchema = Type.Object(
   {
     imported_by: Type.String(),
     imported_at: TimeSchema,
-    import_method: Type.Enum(['upload', 'import', 'mirror', 'promotion', 'migration']),
+    import_method: Type.Enum(['upload', 'import', 'mirror', 'proxy', 'promotion', 'migration']),
     import_group: Nullable(Type.String()),
     source_id: Nullable(Type.Integer()),
     promoted_from: Nullable(Type.String()),

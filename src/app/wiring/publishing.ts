@@ -95,12 +95,13 @@ export async function createPublishing(foundation: Foundation) {
   }
   const known = (codename: string) => find(codename) !== null
   const signers = keys
+  const listings = createListingPublisher({
+    ...{ db, clock, paths, checkpoint, readers, onError },
+    findRepository: (key) => findRepository(key, libraries),
+  })
   const publisher = withListings(
     createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError }),
-    createListingPublisher({
-      ...{ db, clock, paths, checkpoint, onError },
-      findRepository: (key) => findRepository(key, libraries),
-    }),
+    listings,
   )
   const signingKeyFiles = createSigningKeyFiles({ keys, clock, paths, packageKeys, publisher })
   await signingKeyFiles.prepare()
@@ -137,6 +138,7 @@ export async function createPublishing(foundation: Foundation) {
     libraries,
     registry,
     publisher,
+    listings,
     pendingDeletions,
     history,
   }

@@ -33,6 +33,7 @@ import { pypiRoutes } from '../../api/pypi/pypi.ts'
 import { createReleaseNotes } from '../../registries/release-notes.ts'
 import { createNames } from '../../registries/names.ts'
 import { createRepositories } from '../../registries/repositories.ts'
+import { proxyRoutes } from '../../api/registries/proxies.ts'
 import { registryRoutes } from '../../api/registries/registries.ts'
 import { readerRoutes } from '../../api/readers/readers.ts'
 import { retentionRoutes } from '../../api/settings/retention.ts'
@@ -47,7 +48,6 @@ import { ownUploadRoutes } from '../../api/upload/mine.ts'
 import { uploadRoutes } from '../../api/upload/upload.ts'
 import { webhookRoutes } from '../../api/webhooks/webhooks.ts'
 import { exists } from '../../kernel/files.ts'
-import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
 import { createDeletePackages } from '../../packages/delete-packages.ts'
 import { createPreviews } from '../../intake/previews.ts'
 import { embeddedOf } from '../../packages/documents/embedded.ts'
@@ -59,6 +59,7 @@ import type { Gate } from './gate.ts'
 import type { Imports } from './imports.ts'
 import type { Insight } from './insight.ts'
 import type { Publishing } from './publishing.ts'
+import type { Libraries } from './proxies.ts'
 import type { LongWork } from './long-work.ts'
 import type { Replicas } from './replicas.ts'
 
@@ -79,10 +80,11 @@ export interface Rooms {
   insight: Insight
   replicas: Replicas
   counting: DownloadCounting
+  libraries: Libraries
 }
 
 export function routesOf(
-  { foundation, publishing, gate, imports, longWork, accounts, insight, counting }: Rooms,
+  { foundation, publishing, gate, imports, longWork, accounts, insight, counting, libraries }: Rooms,
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
   const { env, db, clock, log, audit, paths, production } = foundation
@@ -93,16 +95,10 @@ export function routesOf(
 
   const previews = createPreviews({ db, registry })
   const deletePackages = createDeletePackages({ db, deleteIds: gate.deleteIds })
-  const repositories = createRepositories({ db, clock, audit })
-  const libraries = {
-    ...{ db, clock, repositories, names: createNames({ db, clock, audit }), reachedAt: publishing.reachedAt.api },
-    ...{
-      reader: createRegistryReader(paths.listings),
-      pool: foundation.pool,
-      publisher,
-      intake: gate.intake,
-      deletePackages,
-    },
+  const { repositories } = libraries
+  const reading = {
+    ...{ ...libraries, db, clock, pool: foundation.pool, publisher, intake: gate.intake, deletePackages },
+    reachedAt: publishing.reachedAt.api,
   }
 
   const routes: Route[] = [
@@ -248,10 +244,11 @@ export function routesOf(
       nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
       signing: { db, keys, tasks },
     }),
-    ...registryRoutes(libraries),
-    ...npmRoutes({ ...libraries, ...accounts, authenticate, matcher: engines.advisoryMatcher }),
+    ...registryRoutes(reading),
+    ...proxyRoutes(libraries),
+    ...npmRoutes({ ...reading, ...accounts, authenticate, matcher: engines.advisoryMatcher }),
     ...pypiRoutes({
-      ...libraries,
+      ...reading,
       releaseNotes: createReleaseNotes({ db, audit }),
       maxUploadBytes: () => settings().validation.max_upload_size_mb * 1024 * 1024,
     }),

@@ -1,5 +1,6 @@
 // What clients read about a name: npm's packument, in full and abbreviated.
 // https://github.com/npm/registry/blob/main/docs/responses/package-metadata.md
+import type { Digests } from '../../domain/package.ts'
 import { BASE, type ListedFile, type Listing, type ListingDocument } from '../registry-format.ts'
 import { DEPENDENCIES, personOf, type Fields } from './manifest.ts'
 import type { NpmRecord } from './read.ts'
@@ -11,12 +12,12 @@ const MOST_NAMED = 20
 const MOST_MAINTAINERS = 50
 
 /** What an installation needs of a version. */
-const INSTALLED = [
+export const INSTALLED = [
   ...['name', 'version', ...DEPENDENCIES, 'bundleDependencies', 'peerDependenciesMeta', 'acceptDependencies'],
   ...['bin', 'directories', 'engines', 'os', 'cpu', 'libc', 'funding'],
 ]
 /** What the newest version says about the whole package. */
-const ABOUT = ['license', 'homepage', 'repository', 'bugs', 'keywords', 'author', 'contributors', 'description']
+export const ABOUT = ['license', 'homepage', 'repository', 'bugs', 'keywords', 'author', 'contributors', 'description']
 
 type File = ListedFile<NpmRecord>
 
@@ -81,12 +82,18 @@ function marksOf({ facts: { record } }: File): Fields {
 
 function distOf({ digests, filename, facts: { name, record } }: File): Fields {
   return {
-    integrity: `sha512-${Buffer.from(digests.sha512, 'hex').toString('base64')}`,
+    integrity: integrityOf(digests),
     shasum: digests.sha1,
     tarball: `${BASE}/${name}/-/${filename}`,
-    fileCount: record.fileCount,
-    unpackedSize: record.unpackedBytes,
+    // Lists of upstreams may lack both.
+    ...(record.fileCount > 0 ? { fileCount: record.fileCount, unpackedSize: record.unpackedBytes } : {}),
   }
+}
+
+/** Old versions of an upstream have a SHA-1 only. */
+function integrityOf({ sha512, sha1 }: Partial<Digests>): string | undefined {
+  const [name, hex] = sha512 ? ['sha512', sha512] : ['sha1', sha1]
+  return hex && `${name}-${Buffer.from(hex, 'hex').toString('base64')}`
 }
 
 /** npm 11 names a held version that was asked for, with this message; other clients find no such version. */

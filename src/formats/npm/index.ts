@@ -4,6 +4,7 @@ import { documents } from './documents.ts'
 import { canonicalName } from './names.ts'
 import { NPM_ARCH, npmFilename, npmMembers, readNpm, type NpmRecord } from './read.ts'
 import { setup } from './setup.ts'
+import { npmUpstream } from './upstream.ts'
 import { versions } from './versions.ts'
 
 export const npmFormat: RegistryFormat<NpmRecord> = {
@@ -24,6 +25,7 @@ export const npmFormat: RegistryFormat<NpmRecord> = {
   filename: npmFilename,
   canonicalName,
   documents,
+  upstream: npmUpstream,
   setup,
   // What clients read is made from all versions of a name, by `documents`.
   packagePaths: () => [],

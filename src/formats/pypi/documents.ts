@@ -46,7 +46,7 @@ function shownFile(listing: Listing<PypiRecord>, file: ListedFile<PypiRecord>): 
   return {
     ...{ filename, url, hashes: { sha256: digests.sha256 } },
     ...(requiresPython === null ? {} : { 'requires-python': requiresPython }),
-    size: sizeBytes,
+    ...(sizeBytes === null ? {} : { size: sizeBytes }),
     'upload-time': addedAt.toISOString(),
     // Installed only by those who ask for exactly this version, who are then told by the answer to the file.
     yanked: held ? `held: ${held.reason}` : yanked === undefined ? false : yanked || true,

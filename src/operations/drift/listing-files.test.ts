@@ -32,7 +32,7 @@ async function found(): Promise<Suspect[]> {
 }
 const confirm = (suspect: Suspect) => confirmListing(site, async () => SOUND)(suspect)
 
-async function show(change: (files: Record<string, { sha256: string; held: string | null }>) => void) {
+async function show(change: (files: Record<string, { sha256: string | null; held: string | null }>) => void) {
   const listing = decodeListing(await readFile(path))
   change(listing.files)
   await writeFile(path, encodeListing(listing))

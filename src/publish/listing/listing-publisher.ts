@@ -3,27 +3,28 @@ import { dirname } from 'node:path'
 import { sql } from 'kysely'
 import { Problem } from '../../domain/problem.ts'
 import type { Placed } from '../../formats/intake-format.ts'
-import type { Listing, ListingDocument, RegistryFormat } from '../../formats/registry-format.ts'
+import type { RegistryFormat } from '../../formats/registry-format.ts'
+import { askJob } from '../../formats/readers/job.ts'
+import type { ReaderPool } from '../../formats/readers/pool.ts'
 import type { Checkpoint } from '../../kernel/checkpoint.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { exists, fsyncPath, fullDisk, isStorageFull } from '../../kernel/files.ts'
 import type { Db } from '../../store/db.ts'
-import {
-  encodeListing,
-  listingPath,
-  prepareListing,
-  removeListing,
-  type PublishedListing,
-} from '../../store/files/listing-files.ts'
+import { listingPath, prepareListing, removeListing } from '../../store/files/listing-files.ts'
 import type { Paths } from '../../store/paths.ts'
-import { listingOf } from './listing-query.ts'
+import { listingOf, upstreamStateOf } from './listing-query.ts'
+import { renderListing, type RenderArgument, type Rendered } from './render.ts'
 
 /** Names of one query. */
 const PAGE = 200
+/** Larger lists of upstreams are rendered in a reader: 64 KiB compressed take 20 ms. */
+const SMALL_PACKED_BYTES = 64 * 1024
 
 export interface ListingPublisher {
   /** Returns when clients see all names of a repository as they are now. @throws Problem('publication_failed' or 'storage_full') */
   converge(repository: string): Promise<void>
+  /** Returns when clients see one name as it is now. */
+  publish(repository: string, name: string): Promise<void>
   /** Publishes each name again. @throws as `converge` */
   rebuild(repository: string): Promise<void>
   /** Publishes each name that is behind, in all repositories. @returns keys of repositories with a name that failed */
@@ -38,6 +39,8 @@ export interface ListingPublisherDeps {
   paths: Pick<Paths, 'listings'>
   checkpoint: Checkpoint
   findRepository(key: string): Placed<RegistryFormat> | null
+  /** of large names */
+  readers: ReaderPool
   onError(error: unknown): void
 }
 
@@ -64,30 +67,35 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
       const row = await listingRow(db, repository, name)
       if (!row || row.published_revision >= row.revision) return
       const { format } = found
-      const listing = await listingOf(db, repository, name, format.versions, clock.now())
-      await flip(repository, row.revision, format, listing, format.documents(listing))
+      const local = await listingOf(db, repository, name, format.versions, clock.now())
+      const upstream = await upstreamStateOf(db, repository, name)
+      const rendered = await render(format, { format: format.id, revision: row.revision, local, upstream })
+      await flip(repository, name, row.revision, rendered)
     }
+  }
+
+  async function render(format: RegistryFormat, argument: RenderArgument): Promise<Rendered> {
+    if ((argument.upstream?.packed.byteLength ?? 0) <= SMALL_PACKED_BYTES) return renderListing(format, argument)
+    return askJob(deps.readers, 'publish-listing', argument, { subject: 'rendering the name', isDone: isRendered })
   }
 
   /** The revision was read before the rows, so the file is at least as new as the revision that it states. */
   async function flip(
     repository: string,
+    name: string,
     revision: number,
-    format: RegistryFormat,
-    listing: Listing,
-    documents: readonly ListingDocument[],
+    { content, nextChangeAt }: Rendered,
   ): Promise<void> {
-    const { name } = listing
     const path = listingPath(paths.listings, repository, name)
-    const prepared =
-      listing.files.length > 0
-        ? await prepareListing(path, encodeListing(publishedOf(revision, format, listing, documents)))
-        : { replace: () => removeListing(path), discard: async () => {} }
+    const prepared = content
+      ? await prepareListing(path, Buffer.from(content.buffer, content.byteOffset, content.byteLength))
+      : { replace: () => removeListing(path), discard: async () => {} }
     checkpoint('before-flip')
     try {
       await db.transaction().execute(async (tx) => {
         // Publication only moves forward, whichever replica publishes.
-        const { rows } = await sql`update listings set published_revision = ${revision}
+        const { rows } = await sql`update listings
+          set published_revision = ${revision}, next_change_at = ${nextChangeAt}
           where repository = ${repository} and name = ${name} and published_revision < ${revision} returning 1`.execute(
           tx,
         )
@@ -134,7 +142,12 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
       if (error instanceof Problem) throw error
       onError(error)
       if (isStorageFull(error))
-        throw new Problem('storage_full', `${fullDisk(error)} is full: the listing could not be written`, {}, { cause: error })
+        throw new Problem(
+          'storage_full',
+          `${fullDisk(error)} is full: the listing could not be written`,
+          {},
+          { cause: error },
+        )
       throw new Problem('publication_failed', `a name of ${repository} could not be published`, {}, { cause: error })
     })
   }
@@ -145,10 +158,11 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
     for (;;) {
       const { rows } = await sql<{ repository: string; name: string }>`select repository, name from listings
         where (repository, name) > (${after.repository}, ${after.name})
-          and exists (select from packages p where p.distribution = repository and p.name = listings.name)
+          and (exists (select from packages p where p.distribution = listings.repository and p.name = listings.name)
+            or exists (select from upstream_listings u
+              where u.repository = listings.repository and u.name = listings.name and u.packed is not null))
         order by repository, name limit ${PAGE}`.execute(db)
-      for (const one of rows)
-        if (!(await exists(listingPath(paths.listings, one.repository, one.name)))) lost.push(one)
+      for (const one of rows) if (!(await exists(listingPath(paths.listings, one.repository, one.name)))) lost.push(one)
       if (rows.length < PAGE) return lost
       after = rows.at(-1)!
     }
@@ -156,6 +170,7 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
 
   return {
     converge,
+    publish,
     async rebuild(repository) {
       await db
         .updateTable('listings')
@@ -193,23 +208,7 @@ const listingRow = (db: Db, repository: string, name: string) =>
     .where('name', '=', name)
     .executeTakeFirst()
 
-function publishedOf(
-  revision: number,
-  { id }: RegistryFormat,
-  { name, files, modifiedAt }: Listing,
-  documents: readonly ListingDocument[],
-): PublishedListing {
-  return {
-    name,
-    revision,
-    format: id,
-    modifiedAt: modifiedAt.getTime(),
-    files: Object.fromEntries(
-      files.map(({ filename, digests, sizeBytes, version, held }) => [
-        filename,
-        { sha256: digests.sha256, sizeBytes, version, held: held?.reason ?? null },
-      ]),
-    ),
-    documents: documents.map(({ form, media, text }) => ({ form, media, bytes: Buffer.from(text) })),
-  }
+const isRendered = (value: unknown): value is Rendered => {
+  const { content, nextChangeAt } = (value ?? {}) as Partial<Rendered>
+  return (content === null || content instanceof Uint8Array) && (nextChangeAt === null || nextChangeAt instanceof Date)
 }

@@ -1,11 +1,26 @@
 // Everything that a repository has of one name, as its documents show it.
 import { sql } from 'kysely'
+import { DEFAULT_CURATION } from '../../domain/curation.ts'
 import type { Digests, PackageFacts } from '../../domain/package.ts'
 import type { VersionNote } from '../../domain/repositories.ts'
 import type { HeldReason, PackageStatus } from '../../domain/status.ts'
 import type { VersionScheme } from '../../formats/ecosystem.ts'
 import type { HeldFile, Listing, ListedFile } from '../../formats/registry-format.ts'
 import type { Db } from '../../store/db.ts'
+import type { UpstreamState } from './upstream-listing.ts'
+
+/** What a proxy's upstream lists about a name; null in other repositories, and when it does not have the name. */
+export async function upstreamStateOf(db: Db, repository: string, name: string): Promise<UpstreamState | null> {
+  const row = await db
+    .selectFrom('upstream_listings as u')
+    .innerJoin('repositories as r', 'r.key', 'u.repository')
+    .select(['u.packed', 'u.findings', 'r.curation'])
+    .where('u.repository', '=', repository)
+    .where('u.name', '=', name)
+    .executeTakeFirst()
+  if (!row?.packed) return null
+  return { packed: row.packed, findings: row.findings, curation: { ...DEFAULT_CURATION, ...row.curation } }
+}
 
 interface FileRow extends Digests {
   version: string
@@ -65,6 +80,7 @@ function fileOf(row: FileRow): ListedFile {
 const WAITS: Partial<Record<HeldReason, string>> = {
   cve_review: 'it waits for a review of its known vulnerabilities',
   unscanned: 'it waits for a scan that can judge it',
+  curation: 'the rules of this repository hold it until a review',
 }
 
 /** What clients are told. Refused files are not listed: only those who ask for one by its name hear of it. */

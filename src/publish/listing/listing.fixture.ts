@@ -8,8 +8,10 @@ import type { PackageFacts } from '../../domain/package.ts'
 import { placeOfRepository, readRepositoryKey } from '../../domain/repositories.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Placed } from '../../formats/intake-format.ts'
+import { realReaders } from '../../formats/readers/fixture.ts'
 import { BASE, type RegistryFormat } from '../../formats/registry-format.ts'
 import { createCheckpoint } from '../../kernel/checkpoint.ts'
+import { createSecretBox } from '../../kernel/crypto.ts'
 import { createPaths } from '../../store/paths.ts'
 import { packFacts } from '../../domain/packed-facts.ts'
 import { createListingPublisher } from './listing-publisher.ts'
@@ -44,13 +46,22 @@ export async function openRegistry() {
   const { db } = database
   const root = await mkdtemp(join(tmpdir(), 'listings-'))
   const paths = createPaths(root)
+  const readers = realReaders(root)
   const errors: unknown[] = []
   const findRepository = (key: string): Placed<RegistryFormat> | null => {
     const read = readRepositoryKey(key)
     return read && { format: showing, distribution: placeOfRepository(read) }
   }
   const deps = {
-    ...{ db, paths, findRepository, clock: { now: () => new Date() }, checkpoint: createCheckpoint(undefined) },
+    ...{
+      db,
+      paths,
+      findRepository,
+      clock: { now: () => new Date() },
+      checkpoint: createCheckpoint(undefined),
+      readers,
+    },
+    secretBox: createSecretBox('a key of a test'),
     onError: (error: unknown) => errors.push(error),
   }
 
@@ -100,6 +111,7 @@ export async function openRegistry() {
     /** as another replica */
     another: () => createListingPublisher(deps),
     async close() {
+      await readers.close()
       await database.close()
       await rm(root, { recursive: true })
     },

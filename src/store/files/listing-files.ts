@@ -9,12 +9,23 @@ import type { FormatId } from '../../domain/package.ts'
 
 /** A file that clients can ask for by its name. */
 export interface ReachableFile {
-  sha256: string
-  sizeBytes: number
+  /** null for a file that only the upstream has */
+  sha256: string | null
+  /** null when the upstream does not say */
+  sizeBytes: number | null
   version: string
+  arch: string
   /** why clients cannot have it; null when they can */
   held: string | null
 }
+
+/** One that is here. */
+export interface StoredFile extends ReachableFile {
+  sha256: string
+  sizeBytes: number
+}
+
+export const isStored = (file: ReachableFile): file is StoredFile => file.sha256 !== null
 
 export interface PublishedListing {
   name: string

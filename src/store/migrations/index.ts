@@ -31,6 +31,7 @@ import { consoleJobs } from './0032-console-jobs.ts'
 import { keptAnswers } from './0033-kept-answers.ts'
 import { clientSignIn } from './0034-client-sign-in.ts'
 import { repositories } from './0035-repositories.ts'
+import { proxies } from './0036-proxies.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -64,4 +65,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0033-kept-answers': keptAnswers,
   '0034-client-sign-in': clientSignIn,
   '0035-repositories': repositories,
+  '0036-proxies': proxies,
 }

@@ -60,7 +60,7 @@ export interface PackagesTable {
   held_reason: HeldReason | null
   imported_at: Date
   imported_by: string
-  import_method: 'upload' | 'import' | 'mirror' | 'promotion' | 'migration'
+  import_method: 'upload' | 'import' | 'mirror' | 'proxy' | 'promotion' | 'migration'
   import_group: string | null
   source_id: number | null
   promoted_from: string | null

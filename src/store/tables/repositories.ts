@@ -2,7 +2,8 @@
 import type { Generated } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 import type { RepositoryKind, VersionNote } from '../../domain/repositories.ts'
-import type { Json } from './columns.ts'
+import type { Curation, KnownFinding, Reason } from '../../domain/curation.ts'
+import type { Json, JsonOrNull, OrNull } from './columns.ts'
 
 export interface RepositoriesTable {
   /** `npm/team`; a hosted one has a row of `distributions` with this codename */
@@ -15,6 +16,12 @@ export interface RepositoriesTable {
   is_public: Generated<boolean>
   created_at: Date
   created_by: string
+  /** of a proxy, with no slash at its end */
+  upstream_url: OrNull<string>
+  /** the header that the upstream asks for, sealed */
+  upstream_authorization: OrNull<string>
+  /** of a proxy */
+  curation: JsonOrNull<Curation>
 }
 
 /** The members of a group, in the order in which a name is looked for. */
@@ -32,6 +39,8 @@ export interface ListingsTable {
   revision: number
   /** the revision that clients see */
   published_revision: Generated<number>
+  /** when a rule of time ends, so that the name shows something else */
+  next_change_at: OrNull<Date>
 }
 
 /** npm's dist-tags. */
@@ -59,4 +68,52 @@ export interface SpentVersionsTable {
   arch: string
   sha256: string
   deleted_at: Date
+}
+
+/** What an upstream lists about a name. A trigger raises the revision of the name with `packed` and `findings`. */
+export interface UpstreamListingsTable {
+  repository: string
+  name: string
+  /** JSON of an `UpstreamListing`, by gzip; null when the upstream does not have the name */
+  packed: OrNull<Uint8Array>
+  /** of `packed`, before compression */
+  digest: string
+  etag: OrNull<string>
+  /** each once, oldest first */
+  versions: Json<string[]>
+  /** by version, those that have any */
+  findings: Json<Record<string, KnownFinding[]>>
+  fetched_at: Date
+}
+
+/** Work that one replica does for all. */
+export interface UpstreamFetchesTable {
+  key: string
+  holder: string
+  /** later, its holder has died */
+  until: Date
+}
+
+/** A version that somebody asked for and that the rules of its proxy hold. */
+export interface WithheldTable {
+  repository: string
+  name: string
+  version: string
+  reasons: Json<Pick<Reason, 'rule' | 'text'>[]>
+  /** when it ends by itself */
+  until: OrNull<Date>
+  /** how often */
+  asked: number
+  asked_by: string
+  asked_at: Date
+}
+
+/** A name, or the names of a scope or with a prefix, which no proxy of the format asks its upstream for. */
+export interface NameClaimsTable {
+  format: FormatId
+  pattern: string
+  /** the hosted repository that they belong to */
+  repository: string
+  created_at: Date
+  created_by: string
 }

@@ -23,6 +23,7 @@ export const HELD_REASONS: Record<string, string> = {
   cve_review: 'the policy asks for a review of its findings',
   unscanned: 'it could not be scanned completely',
   breaks_others: 'other packages could not be installed any more',
+  curation: 'the rules of its proxy hold it',
   dependency_scan: 'a scan of the components inside it found something',
   second_scanner: 'the second scanner found more',
   rematch: 'a new advisory matches it',
@@ -51,6 +52,7 @@ export const VERDICTS: Record<string, { word: string; tone: Tone }> = {
   satisfied: { word: 'dependencies satisfied', tone: 'good' },
   missing: { word: 'dependencies missing', tone: 'care' },
   breaks_others: { word: 'breaks other packages', tone: 'bad' },
+  withheld: { word: 'held by the rules of its proxy', tone: 'care' },
   not_run: { word: 'not run', tone: 'unknown' },
 }
 

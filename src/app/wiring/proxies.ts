@@ -1,0 +1,62 @@
+// Pull-through: repositories that give what an upstream has.
+import { findRepository } from '../../formats/index.ts'
+import { wait } from '../../kernel/clock.ts'
+import { createHttpClient } from '../../kernel/http-client.ts'
+import { createClaims } from '../../proxies/claims.ts'
+import { createOnce } from '../../proxies/once.ts'
+import { createProxies } from '../../proxies/proxies.ts'
+import { createUpstreamFiles } from '../../proxies/upstream-files.ts'
+import { createUpstreamListings } from '../../proxies/upstream-listings.ts'
+import { createWithheld } from '../../proxies/withheld.ts'
+import { createNames } from '../../registries/names.ts'
+import { createRepositories, type Repository } from '../../registries/repositories.ts'
+import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
+import { createRegistryClient } from '../../upstream/registries/registry-client.ts'
+import type { Foundation } from './foundation.ts'
+import type { Gate } from './gate.ts'
+import type { Publishing } from './publishing.ts'
+
+export type Libraries = ReturnType<typeof createLibraries>
+
+/** Repositories of libraries, as their routes use them. */
+export function createLibraries(foundation: Foundation, publishing: Publishing, { engines, intake }: Gate) {
+  const { env, db, clock, audit, paths, staging, secretBox, log } = foundation
+  const { libraries, listings, slowReaders, readers } = publishing
+  const http = createHttpClient({
+    allowPrivate: env.allowPrivateSources,
+    proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
+  })
+  const client = createRegistryClient({ http, readers: slowReaders, newPath: staging.newPath })
+  const repositories = createRepositories({ db, clock, audit, secretBox })
+  const names = createNames({ db, clock, audit })
+  const reader = createRegistryReader(paths.listings)
+  const once = createOnce({ db, clock, wait })
+  const withheld = createWithheld({ db, clock })
+  const shared = {
+    ...{ db, clock, audit, client, listings, once, readers, intake, names, log },
+    settings: foundation.settings.current,
+    matcher: engines.advisoryMatcher,
+    formatOf({ key }: Repository) {
+      const found = findRepository(key, libraries)
+      if (!found) throw new Error(`no format of ${key}`)
+      return found.format
+    },
+    addressOf: ({ upstream_url: url, upstream_authorization: sealed }: Repository) => ({
+      url: url!,
+      authorization: sealed && secretBox.open(sealed),
+    }),
+  }
+  const proxies = createProxies({
+    ...{ db, repositories, reader, withheld, log },
+    upstreamListings: createUpstreamListings(shared),
+    upstreamFiles: createUpstreamFiles(shared),
+  })
+  return {
+    ...{ names, reader, withheld },
+    repositories: { ...repositories, ownerOf: proxies.ownerOf },
+    claims: createClaims({ db, clock, audit }),
+    reach: proxies.reach,
+    request: proxies.request,
+    close: () => http.close(),
+  }
+}

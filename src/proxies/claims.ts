@@ -1,0 +1,73 @@
+// Claims: names that belong to a hosted repository before anything is published under them.
+import type { AuditLog } from '../audit/log.ts'
+import { invalidField, Problem } from '../domain/problem.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Actor, Repository } from '../registries/repositories.ts'
+import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
+
+export interface Claim {
+  pattern: string
+  created_at: Date
+  created_by: string
+}
+
+export interface Claims {
+  list(repository: Repository): Promise<Claim[]>
+  /**
+   * @param pattern a name, or its beginning with `*` behind it: `@team/*`
+   * @throws Problem('validation_error'), 'not_hosted', or 'already_exists' when another repository has the claim
+   */
+  add(repository: Repository, pattern: string, by: Actor): Promise<Claim>
+  /** @throws Problem('not_found') */
+  remove(repository: Repository, pattern: string, by: Actor): Promise<void>
+}
+
+export function createClaims({ db, clock, audit }: { db: Db; clock: Clock; audit: AuditLog }): Claims {
+  const record = (tx: Db, action: string, { key }: Repository, pattern: string, { name, origin }: Actor) =>
+    audit.record(
+      {
+        ...{ action, result: 'SUCCESS', user: name, distribution: key, detail: pattern },
+        ...{ ip: origin.ip, requestId: origin.requestId },
+      },
+      tx,
+    )
+  return {
+    list: ({ key }) =>
+      db
+        .selectFrom('name_claims')
+        .select(['pattern', 'created_at', 'created_by'])
+        .where('repository', '=', key)
+        .orderBy('pattern')
+        .execute(),
+    async add(repository, pattern, by) {
+      if (repository.kind !== 'hosted')
+        throw new Problem('not_hosted', `${repository.key} is not hosted: names belong to hosted ones`)
+      if (!/^[^*\s]+\*?$/.test(pattern))
+        throw invalidField('pattern', 'is a name, or the beginning of names with * behind it')
+      return transaction(db, async (tx) => {
+        const claim = { pattern: pattern.toLowerCase(), created_at: clock.now(), created_by: by.name }
+        const made = await tx
+          .insertInto('name_claims')
+          .values({ ...claim, format: repository.format, repository: repository.key })
+          .onConflict((c) => c.doNothing())
+          .returning('pattern')
+          .executeTakeFirst()
+        if (!made) throw new Problem('already_exists', `${claim.pattern} is claimed already`)
+        await record(tx, 'NAME_CLAIMED', repository, claim.pattern, by)
+        return claim
+      })
+    },
+    remove: (repository, pattern, by) =>
+      transaction(db, async (tx) => {
+        const removed = await tx
+          .deleteFrom('name_claims')
+          .where('repository', '=', repository.key)
+          .where('pattern', '=', pattern)
+          .returning('pattern')
+          .executeTakeFirst()
+        if (!removed) throw new Problem('not_found', `${repository.key} does not claim ${pattern}`)
+        await record(tx, 'NAME_RELEASED', repository, pattern, by)
+      }),
+  }
+}

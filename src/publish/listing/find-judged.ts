@@ -1,0 +1,36 @@
+// One file of an upstream's list with its verdict. Pure; large lists are searched in a reader.
+import type { CurationVerdict } from '../../domain/curation.ts'
+import { unpackListing } from '../../formats/packed-listing.ts'
+import { askJob } from '../../formats/readers/job.ts'
+import type { ReaderPool } from '../../formats/readers/pool.ts'
+import type { UpstreamFile } from '../../formats/registry-format.ts'
+import { judged, type UpstreamState } from './upstream-listing.ts'
+
+/** By its name here, or by its version. */
+export type Sought = { filename: string } | { version: string }
+
+export interface SearchArgument {
+  state: UpstreamState
+  sought: Sought
+  now: Date
+}
+
+export interface Judged {
+  file: UpstreamFile
+  verdict: CurationVerdict
+}
+
+const SMALL_PACKED_BYTES = 64 * 1024
+
+export function searchJudged({ state, sought, now }: SearchArgument): Judged[] {
+  const isSought = (file: UpstreamFile) =>
+    'filename' in sought ? file.filename === sought.filename : file.version === sought.version
+  return judged(unpackListing(state.packed), state, now).filter(({ file }) => isSought(file))
+}
+
+export async function findJudged(readers: ReaderPool, argument: SearchArgument): Promise<Judged[]> {
+  if (argument.state.packed.byteLength <= SMALL_PACKED_BYTES) return searchJudged(argument)
+  return askJob(readers, 'publish-search', argument, { subject: 'searching the list', isDone: isJudged })
+}
+
+const isJudged = (value: unknown): value is Judged[] => Array.isArray(value)

@@ -1,0 +1,101 @@
+// What a proxy shows of a name: the files that its upstream lists, judged by its rules, and those that are here already. Pure.
+import {
+  curateAll,
+  sentenceOf,
+  type Curation,
+  type CurationVerdict,
+  type CuratedVersion,
+  type KnownFinding,
+} from '../../domain/curation.ts'
+import { unpackListing } from '../../formats/packed-listing.ts'
+import type {
+  ListedFile,
+  Listing,
+  RegistryFormat,
+  UpstreamFile,
+  UpstreamListing,
+} from '../../formats/registry-format.ts'
+
+/** What the documents of a name in a proxy depend on besides its records. */
+export interface UpstreamState {
+  /** as `packListing` made it */
+  packed: Uint8Array
+  findings: Readonly<Record<string, KnownFinding[]>>
+  curation: Curation
+}
+
+/** The verdict on each file that an upstream lists, in its order. */
+export function judged(
+  { files }: UpstreamListing,
+  { findings, curation }: Pick<UpstreamState, 'findings' | 'curation'>,
+  now: Date,
+): { file: UpstreamFile; verdict: CurationVerdict }[] {
+  const verdicts = curateAll(
+    files.map((file) => curatedOf(file, findings)),
+    curation,
+    now,
+  )
+  return files.map((file, at) => ({ file, verdict: verdicts[at]! }))
+}
+
+const curatedOf = (file: UpstreamFile, findings: UpstreamState['findings']): CuratedVersion => ({
+  version: file.version,
+  publishedAt: file.publishedAt === null ? null : new Date(file.publishedAt),
+  license: file.facts.license,
+  hasInstallScript: file.hasInstallScript,
+  hasProvenance: file.hasProvenance,
+  findings: Object.hasOwn(findings, file.version) ? findings[file.version]! : [],
+})
+
+export interface Merged {
+  listing: Listing
+  /** when a rule of time ends; null when none does */
+  nextChangeAt: Date | null
+}
+
+/** A file that is here has the verdict of its record; any other has that of the rules. */
+export function mergeListing(
+  format: Pick<RegistryFormat, 'versions' | 'upstream'>,
+  local: Listing,
+  state: UpstreamState,
+  now: Date,
+): Merged {
+  const upstream = unpackListing(state.packed)
+  const keyOf = ({ version, arch }: { version: string; arch: string }) => `${version}\0${arch}`
+  const here = new Map(local.files.map((file) => [keyOf(file), file]))
+  let nextChangeAt: Date | null = null
+  const files: ListedFile[] = []
+  for (const { file, verdict } of judged(upstream, state, now)) {
+    if (verdict.until && (!nextChangeAt || verdict.until < nextChangeAt)) nextChangeAt = verdict.until
+    const known = here.get(keyOf(file))
+    here.delete(keyOf(file))
+    const addedAt = new Date(file.publishedAt ?? 0)
+    files.push(known ? { ...known, addedAt } : shownOf(file, verdict, addedAt))
+  }
+  // The upstream may have removed what clients here rely on.
+  files.push(...here.values())
+  const { compare } = format.versions
+  files.sort((a, b) => compare(a.version, b.version) || (a.arch < b.arch ? -1 : 1))
+  const tags = tagsOf(format, upstream.tags, files)
+  return { listing: { ...local, files, tags, notes: { ...upstream.notes, ...local.notes } }, nextChangeAt }
+}
+
+function shownOf(file: UpstreamFile, { effect, reasons }: CurationVerdict, addedAt: Date): ListedFile {
+  const { version, arch, filename, sizeBytes, digests, facts, url } = file
+  const held = effect === 'list' ? null : { reason: sentenceOf(reasons), isListed: effect === 'explain' }
+  return { version, arch, filename, sizeBytes, digests, facts, addedAt, held, url }
+}
+
+/** `latest` is the newest stable version that clients get, up to the one that the upstream calls so. */
+function tagsOf(
+  { versions, upstream }: Pick<RegistryFormat, 'versions' | 'upstream'>,
+  tags: Readonly<Record<string, string>>,
+  files: readonly ListedFile[],
+): Record<string, string> {
+  const { latest } = tags
+  const offered = files.filter(({ held }) => held === null).map(({ version }) => version)
+  if (latest === undefined || offered.includes(latest)) return { ...tags }
+  const older = offered.filter((version) => versions.compare(version, latest) < 0)
+  const instead = older.findLast((version) => upstream?.isStable(version)) ?? older.at(-1)
+  return { ...tags, ...(instead === undefined ? {} : { latest: instead }) }
+}
