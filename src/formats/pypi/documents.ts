@@ -44,9 +44,10 @@ function shownFile(listing: Listing<PypiRecord>, file: ListedFile<PypiRecord>): 
   const described = metadata ? { sha256: metadata.sha256 } : false
   const yanked = listing.notes[version]?.yanked
   return {
-    ...{ filename, url, hashes: { sha256: digests.sha256 } },
+    // Its repositories are hosted, so each file is stored, and its digest and size are known.
+    ...{ filename, url, hashes: { sha256: digests.sha256 as string } },
     ...(requiresPython === null ? {} : { 'requires-python': requiresPython }),
-    ...(sizeBytes === null ? {} : { size: sizeBytes }),
+    size: sizeBytes as number,
     'upload-time': addedAt.toISOString(),
     // Installed only by those who ask for exactly this version, who are then told by the answer to the file.
     yanked: held ? `held: ${held.reason}` : yanked === undefined ? false : yanked || true,
