@@ -9,7 +9,9 @@ for client in npm10=npm@10.9.9 npm11=npm@11.21.2 pnpm=pnpm@12.21.0 yarn1=yarn@1.
   [ -e "$home/done" ] && continue
   mkdir -p "$home"
   echo '{ "private": true }' > "$home/package.json"
-  (cd "$home" && npm install --no-audit --no-fund --no-package-lock --ignore-scripts "${client#*=}" >&2)
+  # A transfer that stalls is begun again after a minute; npm itself waits for five.
+  (cd "$home" && npm install --fetch-timeout=60000 --fetch-retries=5 --no-audit --no-fund --no-package-lock --ignore-scripts \
+    "${client#*=}" >&2)
   touch "$home/done"
 done
 echo "$directory"
