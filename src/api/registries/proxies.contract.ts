@@ -81,6 +81,7 @@ export const postClaims = declare({
   summary: 'Claim a name, or the names of a scope, for a hosted repository',
   access: 'admin',
   example: { pattern: '@team/*' },
+  idempotencyKey: true,
   params: Which,
   body: Type.Object({ pattern: Pattern }),
   success: 201,
