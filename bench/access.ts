@@ -39,7 +39,7 @@ try {
   await mkdir(directory)
   await writeFile(keyPath, publicFactsKey(privateKey))
   const settings = () => ({ ldap: {}, oidc: {} }) as never
-  const writer = createFactsWriter({ db, clock, settings, directory, privateKey })
+  const writer = createFactsWriter({ db, clock, settings, directory, privateKey, onError: console.error })
   const known = () => createKnownAccess({ directory, keyPath, clock, log: createLog('silent'), hours: 24 })
 
   report('writing after a change', await timed(ROUNDS, () => writer.write()))

@@ -144,7 +144,7 @@ export async function createAccounts(
     },
   })
   const privateKey = newFactsKey()
-  const factsWriter = createFactsWriter({ db, clock, settings, directory, privateKey })
+  const factsWriter = createFactsWriter({ db, clock, settings, directory, privateKey, onError: () => {} })
   const accounts = {
     factsWriter,
     machines: createMachines(changing),

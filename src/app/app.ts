@@ -112,7 +112,7 @@ export async function createApp({
     async start() {
       replicas.start()
       // Before the recovery, which may publish again what a restored backup has no files of.
-      await accounts.factsWriter.write()
+      await accounts.factsWriter.begin()
       await maintenance.start()
       if (leader.isLeader()) await publishing.signingKeyFiles.finish()
       tasks.start()

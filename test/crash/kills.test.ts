@@ -122,6 +122,7 @@ describe('a first start that is killed several times', () => {
     expect(await service.stop()).toBe(0)
     expect((await examine({ ...installation, collected: true })).faults).toEqual([])
     expect((await readdir(join(installation.reposDir, 'gnupg'))).sort()).toEqual([
+      'access-key.pem',
       'audit.key',
       'signing-key.asc',
       'svc.rsa',

@@ -121,7 +121,7 @@ function createRights(places: readonly Place[]) {
   }
 }
 
-const privatePlaces = (db: Db): Promise<Place[]> =>
+export const privatePlaces = (db: Db): Promise<Place[]> =>
   db
     .selectFrom('distributions')
     .select(['codename as key', 'format'])

@@ -8,9 +8,15 @@ import { ensureContent, exchangeFile, exists, fsyncPath, ifMissing, replaceFile 
 import { createShared } from '../../kernel/shared.ts'
 import { factsName, isFactsName, MARKERS, markerOf, signStamp, STAMP_FILE } from '../../serve/access/facts.ts'
 import type { Db } from '../../store/db.ts'
-import { accessFacts, accessRevision } from './facts-query.ts'
+import { accessFacts, accessRevision, privatePlaces } from './facts-query.ts'
 
 export interface FactsWriter {
+  /**
+   * Writes the facts before anything is published. On a full disk listeners go on with those that are there, and with none while
+   * nothing is private; otherwise they would take a private place for a public one.
+   * @throws the error of the disk
+   */
+  begin(): Promise<void>
   /** Writes the facts now; resolves when listeners can read every change that was committed before the call. */
   write(): Promise<void>
   /** Writes what is due: changes, and a new stamp every few seconds. */
@@ -25,6 +31,7 @@ export interface FactsWriterDeps {
   directory: string
   /** PEM */
   privateKey: string
+  onError(error: unknown): void
 }
 
 /** How old a stamp may get without a change. */
@@ -36,7 +43,8 @@ const KEPT_MS = 10 * 60_000
 /** Only the service reads and writes it; listeners run as the same user. */
 const MODE = 0o600
 
-export function createFactsWriter({ db, clock, settings, directory, privateKey }: FactsWriterDeps): FactsWriter {
+export function createFactsWriter(deps: FactsWriterDeps): FactsWriter {
+  const { db, clock, settings, directory, privateKey } = deps
   let written: { revision: number; digest: string; madeAt: number; stampedAt: number } | null = null
 
   async function make(): Promise<void> {
@@ -84,6 +92,15 @@ export function createFactsWriter({ db, clock, settings, directory, privateKey }
 
   return {
     write,
+    async begin() {
+      try {
+        await write()
+      } catch (error) {
+        const isKnown = (await exists(join(directory, STAMP_FILE))) || (await privatePlaces(db)).length === 0
+        if (!isKnown) throw error
+        deps.onError(error)
+      }
+    },
     async writeDue() {
       const now = clock.now()
       if (!written || now.getTime() - written.madeAt >= WHOLE_MS || (await accessRevision(db)) !== written.revision)

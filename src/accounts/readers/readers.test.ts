@@ -9,12 +9,13 @@ import { HOUR_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Scopes } from '../../domain/scopes.ts'
 import { createLog } from '../../kernel/log.ts'
-import { certificateKey } from '../../serve/access/facts.ts'
+import { certificateKey, newFactsKey } from '../../serve/access/facts.ts'
 import { digestsOf } from '../../serve/access/credentials.ts'
 import { createKnownAccess, type KnownAccess } from '../../serve/access/known-access.ts'
 import type { Database } from '../../store/db.ts'
 import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, ROOT, type Accounts } from '../fixture.ts'
 import type { ReaderKind } from '../../store/tables.ts'
+import { createFactsWriter } from './facts-writer.ts'
 import { createPlaceRights } from './place-rights.ts'
 
 const PLACES = ['jammy', 'noble', 'npm/team'] as const
@@ -302,6 +303,27 @@ describe('asked for one request, as the API does for repositories', () => {
 })
 
 describe('the facts', () => {
+  test('that cannot be written stop a start only if a private place could be taken for a public one', async () => {
+    // A file where their directory belongs refuses every write, whoever runs the test.
+    const directory = join(at.directory, 'none')
+    await writeFile(directory, '')
+    const errors: unknown[] = []
+    const onError = (error: unknown) => errors.push(error)
+    const privateKey = newFactsKey()
+    const writer = createFactsWriter({
+      db: database.db,
+      clock: at.clock,
+      settings: () => settings,
+      directory,
+      privateKey,
+      onError,
+    })
+    await expect(writer.begin()).rejects.toMatchObject({ code: 'ENOTDIR' })
+    await database.db.updateTable('distributions').set({ private: false }).execute()
+    await writer.begin()
+    expect(errors).toMatchObject([{ code: 'ENOTDIR' }])
+  })
+
   test('are written anew for a change only, and their stamp every ten seconds', async () => {
     const names = async () => (await readdir(at.directory)).filter((name) => name.startsWith('facts-'))
     await at.factsWriter.write()

@@ -97,6 +97,7 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
   const factsWriter = createFactsWriter({
     ...{ db, clock, settings: settings.current, directory: paths.access },
     privateKey: await openAccessKey(paths),
+    onError,
   })
   return {
     factsWriter,
