@@ -21,7 +21,7 @@ interface Document {
 }
 
 /** Bytes of the document without white space, for each operation. Clients load it whole, and generators show it to people. */
-const MOST_BYTES = 1_700
+const MOST_BYTES = 1_800
 
 const nameOf = ({ method, path }: Declaration) => `${method} ${path}`
 const shown = declarations.filter(({ flags }) => !flags?.hidden)
