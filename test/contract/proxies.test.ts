@@ -40,7 +40,8 @@ beforeAll(async () => {
   expect((await as('POST', '/registries', { body: group })).status).toBe(201)
 })
 afterAll(async () => {
-  expect(at.gate.errors).toEqual([])
+  // The clock moves by days, so that daily jobs run, and no advisories can be had here.
+  expect(at.gate.errors.filter(({ job }) => job !== 'advisories')).toEqual([])
   await at?.gate.close()
   await upstream?.close()
 })
