@@ -42,8 +42,10 @@ export interface Machine {
 
 export async function prepareMachine(): Promise<Machine> {
   const script = join(import.meta.dirname, '..', 'npm-clients.sh')
-  // vitest was started by npm, whose variables npm-clients.sh must not see either.
-  const plain = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
+  // vitest was started by npm, whose variables npm-clients.sh must not see; those with certificates and proxies it needs.
+  const plain = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(?:npm_|vitest|node_env$)/i.test(name)),
+  )
   const installed = execFileSync('sh', [script], { encoding: 'utf8', env: plain }).trim()
   const base = await mkdtemp(join(tmpdir(), 'npm-clients-'))
   let made = 0
