@@ -23,7 +23,13 @@ beforeAll(async () => {
   const readers = { acquire: () => Promise.reject(new Error('nothing is read')), close: async () => {} }
   sources = createSources({
     ...{ db: database.db, clock, formats, audit: { record: async () => {} } },
-    registry: { find: findDistribution, place: findDistribution, isActive: () => true, recognize: () => null, distributions: [] },
+    registry: {
+      find: findDistribution,
+      place: findDistribution,
+      isActive: () => true,
+      recognize: () => null,
+      distributions: [],
+    },
     mayBePrivate: false,
     settings: () => Value.Create(SettingsSchema),
     upstreams: createUpstreams({

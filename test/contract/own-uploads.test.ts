@@ -46,9 +46,7 @@ test('it says why clients do not get something', async () => {
   const waits = (await own(as, '?status=pending_review')).items
   expect(waits).toMatchObject([{ name: 'later', held_reason: 'cve_review', decision: null }])
   const blocked = (await own(as, '?status=quarantined')).items
-  expect(blocked.map(({ name, problems }) => [name, problems.map(({ step }) => step)])).toEqual([
-    ['lib-held', ['cve']],
-  ])
+  expect(blocked.map(({ name, problems }) => [name, problems.map(({ step }) => step)])).toEqual([['lib-held', ['cve']]])
   await gate.call('POST', '/security/packages/later/2.0-1/decide', {
     body: { decision: 'reject', justification: 'use the other library' },
   })

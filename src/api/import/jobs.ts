@@ -34,7 +34,10 @@ export function jobOf(task: TaskRow, progress = (task.result ?? task.cursor ?? {
   }
 }
 
-function statusOf({ state }: TaskRow, { total, error_count }: { total: number; done_count: number; error_count: number }) {
+function statusOf(
+  { state }: TaskRow,
+  { total, error_count }: { total: number; done_count: number; error_count: number },
+) {
   if (!isEnded(state)) return 'running'
   if (state === 'cancelled') return 'cancelled'
   // If only some sources cannot be read, the job has not failed.

@@ -34,7 +34,13 @@ test('a selection that somebody else replaced meanwhile is not replaced, two at 
     clock: { now: () => new Date(Date.UTC(2026, 0, 1) + ++now * 1000) },
     audit: { record: async () => {} },
     sources: { find: async () => source, all: async () => [source], isEnabled: () => true },
-    registry: { find: findDistribution, place: findDistribution, isActive: () => true, recognize: () => null, distributions: [] },
+    registry: {
+      find: findDistribution,
+      place: findDistribution,
+      isActive: () => true,
+      recognize: () => null,
+      distributions: [],
+    },
     settings: () => Value.Create(SettingsSchema),
   })
   const seen = (state: MirrorRow | null) => (before: MirrorRow | null) => {

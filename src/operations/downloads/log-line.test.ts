@@ -24,7 +24,16 @@ const line = (
   }
   return `${one.address} - ${one.user} [${one.time}] "${one.request}" ${one.status} ${one.bytes} "-" "${one.agent}"${one.after}`
 }
-const plain = { address: '192.0.2.7', reader: null, at: AT, method: 'GET', target: DEB, status: 200, bytes: 5120, agent: APT }
+const plain = {
+  address: '192.0.2.7',
+  reader: null,
+  at: AT,
+  method: 'GET',
+  target: DEB,
+  status: 200,
+  bytes: 5120,
+  agent: APT,
+}
 
 test.each<[string, string, object | null]>([
   ['combined', line(), plain],

@@ -1,15 +1,5 @@
 // Creating an API token: it is shown once, with example lines that use it.
-import {
-  Button,
-  Modal,
-  MultiSelect,
-  NumberInput,
-  Select,
-  Stack,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core'
+import { Button, Modal, MultiSelect, NumberInput, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { lesserRole, ROLE_DESCRIPTIONS, ROLES, type Role } from '../../../../src/domain/roles.ts'

@@ -16,7 +16,8 @@ const route = getRouteApi('/repositories/$format/$name')
 type Details = Answered<'GET /registries/{format}/{name}'>
 
 export default function Repository() {
-  const params = route.useParams() as { format: Registry; name: string }
+  const { format, name } = route.useParams()
+  const params = { format: format as Registry, name }
   const found = useQuery(read('GET /registries/{format}/{name}', { params }))
   return (
     <Page
