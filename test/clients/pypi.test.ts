@@ -314,7 +314,7 @@ test('poetry adds a package, locks it, and installs from the lock', async () => 
 
 test('the commands of docs/pypi.md work', async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/pypi.md'), 'utf8')
-  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map((block) => block[1]!)
+  const blocks = [...page.matchAll(/^```sh[^\n]*\n(.*?)^```$/gms)].map((block) => block[1]!)
   expect(blocks.length).toBeGreaterThan(3)
   const project = await poetryProject('docs-project')
   await ran('poetry', ['source', 'remove', 'gatehouse'], project)

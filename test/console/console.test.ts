@@ -375,6 +375,7 @@ describe('every page', () => {
     '/users',
     '/tokens',
     '/machines',
+    '/repositories',
     '/settings',
     '/settings/ldap',
     '/backup',

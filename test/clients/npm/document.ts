@@ -18,7 +18,7 @@ interface Stage {
 
 /** Blocks of other languages than `sh` are files: their first line is a comment with the name. */
 function scriptOf(api: string): string {
-  const blocks = [...PAGE.matchAll(/```(\w+)\n([^]*?)```/g)]
+  const blocks = [...PAGE.matchAll(/```(\w+)[^\n]*\n([^]*?)```/g)]
   const parts = blocks.map(([, language, text = '']) => {
     if (language === 'sh') return text
     const [, file = ''] = /^# (\S+)/.exec(text) ?? []
