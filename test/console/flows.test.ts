@@ -220,7 +220,7 @@ test('25 files: three at a time, none before Retry-After has passed, and they go
   const pages = page.getByRole('navigation', { name: 'Pages' })
   await pages.getByRole('link', { name: 'Packages' }).click()
   await titled(page, 'Packages')
-  await pages.getByRole('link', { name: 'Upload' }).click()
+  await pages.getByRole('link', { name: 'Upload', exact: true }).click()
   await page.getByText('25 ended', { exact: true }).waitFor()
   expect(await page.getByText('Published without a malware scan: clients get it').count()).toBe(25)
   const { body } = await service.call('GET', '/artifacts?search=many-&distribution=noble&per_page=50')

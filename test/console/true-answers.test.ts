@@ -140,8 +140,8 @@ describe('two reviewers of one package', () => {
     await dialog.getByText('2 packages are decided, 1 failed').waitFor()
     await dialog.getByRole('heading', { name: 'Approve 3 packages' }).waitFor()
     const rows = (await dialog.getByRole('row').allInnerTexts()).slice(1)
-    expect(rows.map((row) => row.split('\t')[0])).toEqual(['one 1.0-1 noble', 'two 1.0-1 noble', 'three 1.0-1 noble'])
-    expect(rows[1]).toContain('two 1.0-1 in noble is published')
+    expect(rows.map((row) => row.split('\t')[0])).toEqual(['two 1.0-1 noble', 'one 1.0-1 noble', 'three 1.0-1 noble'])
+    expect(rows[0]).toContain('two 1.0-1 in noble is published')
   })
 })
 
