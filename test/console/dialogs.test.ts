@@ -125,7 +125,7 @@ const DIALOGS: [string, string, Open][] = [
     '/tokens',
     async (page) => {
       await press('New token')(page)
-      await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill(`made-${Date.now()}`)
+      await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill(`made-${Date.now()}`)
       await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
       await page.getByRole('button', { name: 'I have stored it' }).waitFor()
     },
@@ -203,7 +203,7 @@ describe('names of any length, and characters that nobody sees', () => {
     [ITEM, 'button', 'Approve'],
     ['/decisions', 'button', 'Withdraw the decision about held-two 1.0-1'],
     ['/users', 'button', 'Change una'],
-    ['/audit', 'link', 'Export'],
+    ['/audit', 'link', 'Export as JSON'],
   ]
 
   test.each(PLACES)('%s is no wider than its window, and its controls are in reach', async (path, role, name) => {
