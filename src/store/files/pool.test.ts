@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true }))
 
-test('two publishes that replace a file at the same time leave one name of it', async () => {
+test('publishes that replace a file at the same time leave one name of it', async () => {
   const pool = createPool(createPaths(root))
   const file = { format: 'deb', sha256: 'a'.repeat(64), filename: 'a.deb' }
   const [received, tree] = [join(root, 'received'), join(root, 'tree')]
@@ -20,10 +20,9 @@ test('two publishes that replace a file at the same time leave one name of it', 
   await pool.keep(received, file)
   await mkdir(tree)
   await writeFile(join(tree, 'a.deb'), 'old')
-  // Both see the old file before either of them replaces it.
-  expect(await Promise.all([pool.publish(file, join(tree, 'a.deb')), pool.publish(file, join(tree, 'a.deb'))])).toEqual(
-    [true, true],
-  )
+  // Several of them see the old file before the first replaces it; one that comes later has nothing to change.
+  const changed = await Promise.all(Array.from({ length: 8 }, () => pool.publish(file, join(tree, 'a.deb'))))
+  expect(changed).toContain(true)
   expect(await readdir(tree)).toEqual(['a.deb'])
   expect(await readFile(join(tree, 'a.deb'), 'utf8')).toBe('new')
 })
