@@ -1,4 +1,6 @@
 // Proxies of npm registries: what clients get of an upstream, what its lies lead to, and names that are never asked for.
+import { randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startNpmRegistry, type NpmRegistry } from '../fakes/npm-registry.ts'
 import { startNpm, type Packument } from './npm.ts'
@@ -267,6 +269,13 @@ describe('an upstream that lies', () => {
     ['with text that is not JSON', (response) => response.end('<html>')],
     ['with deep JSON', (response) => response.end(`{"versions":{"1.0.0":${'['.repeat(100_000)}`)],
     ['with damaged gzip', (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip')],
+    [
+      'with the beginning of gzip, and hangs up',
+      (response) =>
+        response
+          .writeHead(200, { 'content-encoding': 'gzip', 'content-length': '90000' })
+          .write(gzipSync(randomBytes(90_000)).subarray(0, 40_000), () => response.destroy()),
+    ],
     ['with half of a list', (response) => response.end('{"name":"x","versions":{')],
     ['with an error', (response) => response.writeHead(500).end()],
     ['with a demand to wait', (response) => response.writeHead(429, { 'retry-after': '60' }).end()],

@@ -112,7 +112,8 @@ function refusedStatus(url: string, answer: HttpAnswer): Error {
 function decoded({ headers, body, discard }: HttpAnswer, url: string): AsyncIterable<Uint8Array> {
   const encoding = String(headers['content-encoding'] ?? 'identity')
   if (encoding === 'identity') return body
-  if (encoding === 'gzip') return Readable.from(body).pipe(createGunzip()) as AsyncIterable<Uint8Array>
+  // `pipe` would leave the reader waiting for ever when the upstream hangs up.
+  if (encoding === 'gzip') return Readable.from(body).compose(createGunzip()) as AsyncIterable<Uint8Array>
   discard()
   throw refused('malformed', `${new URL(url).host} sent a list in the encoding ${encoding.slice(0, 20)}, unasked`)
 }
