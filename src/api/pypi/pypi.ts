@@ -83,7 +83,7 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
       const { key: repository } = await writable(deps.repositories, key, params.package, caller, 'delete')
       const release = { repository, name: params.package, version: params.version }
       await deps.releaseNotes.yank(release, body.yanked, { name: caller.name, origin })
-      await deps.publisher.converge(repository)
+      await deps.publisher.converge(repository, [release.name])
       return { package: release.name, version: release.version, yanked: body.yanked }
     }),
   ]

@@ -120,3 +120,15 @@ test('a name that was not published before the process died is published by reco
   expect(await site.publisher.recover()).toEqual([])
   expect(await reader().listing(repository, 'late')).toMatchObject({ name: 'late' })
 })
+
+test('a name that cannot be published keeps no other from its clients', async () => {
+  for (const name of ['a', 'broken', 'c', 'd']) await site.addFile(repository, name, '1')
+  await site.publisher.converge(repository, ['d'])
+  expect(await reader().listing(repository, 'd')).toMatchObject({ name: 'd' })
+  expect(await reader().listing(repository, 'c')).toBeNull()
+  const failure = { code: 'publication_failed' }
+  await expect(site.publisher.converge(repository, ['broken', 'a'])).rejects.toMatchObject(failure)
+  expect(await reader().listing(repository, 'a')).toMatchObject({ name: 'a' })
+  await expect(site.publisher.converge(repository)).rejects.toMatchObject(failure)
+  expect(await reader().listing(repository, 'c')).toMatchObject({ name: 'c' })
+})

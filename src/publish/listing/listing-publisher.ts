@@ -21,8 +21,12 @@ const PAGE = 200
 const SMALL_PACKED_BYTES = 64 * 1024
 
 export interface ListingPublisher {
-  /** Returns when clients see all names of a repository as they are now. @throws Problem('publication_failed' or 'storage_full') */
-  converge(repository: string): Promise<void>
+  /**
+   * Returns when clients see these names of a repository as they are now; all of its names that are behind when none are given.
+   * A name that fails does not keep the others from being published.
+   * @throws Problem('publication_failed' or 'storage_full')
+   */
+  converge(repository: string, names?: readonly string[]): Promise<void>
   /** Returns when clients see one name as it is now. */
   publish(repository: string, name: string): Promise<void>
   /** Publishes each name again. @throws as `converge` */
@@ -137,10 +141,9 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
     }
   }
 
-  async function converge(repository: string): Promise<void> {
-    await publishBehind(repository, (error) => {
-      if (error instanceof Problem) throw error
-      onError(error)
+  async function converge(repository: string, names?: readonly string[]): Promise<void> {
+    const failures: unknown[] = []
+    const failed = (error: unknown) => {
       if (isStorageFull(error))
         throw new Problem(
           'storage_full',
@@ -148,8 +151,15 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
           {},
           { cause: error },
         )
-      throw new Problem('publication_failed', `a name of ${repository} could not be published`, {}, { cause: error })
-    })
+      onError(error)
+      failures.push(error)
+    }
+    if (names) for (const name of new Set(names)) await publish(repository, name).catch(failed)
+    else await publishBehind(repository, failed)
+    if (failures.length === 0) return
+    const [cause] = failures
+    if (cause instanceof Problem) throw cause
+    throw new Problem('publication_failed', `a name of ${repository} could not be published`, {}, { cause })
   }
 
   async function missing(): Promise<{ repository: string; name: string }[]> {
