@@ -253,6 +253,18 @@ test('a version is unpublished as npm does it, and its number is spent; then the
   expect((await get('team/gone')).status).toBe(404)
 })
 
+test('a repository whose packages were deleted can be removed, and another one of its name shows nothing of it', async () => {
+  const create = () => gate.call('POST', '/registries', { body: { format: 'npm', name: 'brief', kind: 'hosted' } })
+  expect((await create()).status).toBe(201)
+  for (const name of ['first', 'second']) expect((await publish('brief', name)).status).toBe(201)
+  const selector = (name: string) => `/artifacts/${name}?distribution=npm%2Fbrief`
+  expect((await gate.call('DELETE', '/registries/npm/brief')).body).toMatchObject({ code: 'not_empty' })
+  for (const name of ['first', 'second']) expect((await gate.call('DELETE', selector(name))).status).toBe(200)
+  expect((await gate.call('DELETE', '/registries/npm/brief')).body).toEqual({ status: 'deleted', key: 'npm/brief' })
+  expect((await create()).status).toBe(201)
+  expect((await get('brief/first')).status).toBe(404)
+})
+
 describe('people', () => {
   const login = (name: string, password: string, user = name) =>
     gate.call('PUT', `/npm/team/-/user/org.couchdb.user:${user}`, { as: null, body: { name, password, type: 'user' } })

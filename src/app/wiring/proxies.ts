@@ -27,7 +27,7 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
     proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
   })
   const client = createRegistryClient({ http, readers: slowReaders, newPath: staging.newPath })
-  const repositories = createRepositories({ db, clock, audit, secretBox })
+  const repositories = createRepositories({ db, clock, audit, secretBox, paths })
   const names = createNames({ db, clock, audit })
   const reader = createRegistryReader(paths.listings)
   const once = createOnce({ db, clock, wait })
