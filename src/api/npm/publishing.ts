@@ -54,8 +54,7 @@ export function publishingRoutes(deps: PublishingDeps): Route[] {
     const { of, caller, by } = place
     const { repository: distribution, name } = of
     await deletePackages({ distribution, name, ...(version === null ? {} : { version }) }, caller, call.origin)
-    for (const [tag, tagged] of Object.entries(await names.tagsOf(of)))
-      if (version === null || tagged === version) await names.removeTag(of, tag, by)
+    await names.removeLostTags(of, by)
     await publisher.converge(distribution, [name])
     return { ok: true as const }
   }
