@@ -106,6 +106,11 @@ test('two replicas that publish a name at once end with its newest state, and le
   expect(await readdir(directory)).toHaveLength(1)
 })
 
+test('a name of hundreds of files is rendered in a reader, which knows the real formats only', async () => {
+  for (let version = 0; version <= 300; version++) await site.addFile(repository, 'large', `1.0.${version}`)
+  expect(Object.keys((await shown('large'))?.['versions'] as object)).toHaveLength(301)
+})
+
 test('a file that was lost is written again by the hourly collection', async () => {
   await site.addFile(repository, 'lost', '1')
   await shown('lost')

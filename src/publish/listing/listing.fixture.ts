@@ -71,7 +71,8 @@ export async function openRegistry() {
   async function addFile(repository: string, name: string, version: string, status: PackageStatus = 'published') {
     const identity = [repository, name, version].join('\0')
     const sha256 = digest('sha256', identity)
-    const facts = { format: 'npm', name, version, arch: 'any', requirements: [], provides: [], files: [] }
+    const record = { manifest: { name, version } }
+    const facts = { format: 'npm', name, version, arch: 'any', requirements: [], provides: [], files: [], record }
     await db
       .insertInto('blobs')
       .values({
