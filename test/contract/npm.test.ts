@@ -159,6 +159,12 @@ describe('publishing is refused', () => {
       'invalid_package',
       (v) => publish('team', 'refused', v, { tarball: Buffer.from('no') }),
     ],
+    [
+      'of no description at all',
+      400,
+      'validation_error',
+      () => gate.call('PUT', '/npm/team/refused', { as: at.uploader, headers: JSON_TYPE, body: Buffer.from('"text"') }),
+    ],
     ['in a group', 409, 'not_hosted', (v) => publish('all', 'refused', v)],
     ['in no repository', 404, 'not_found', (v) => publish('nowhere', 'refused', v)],
     ['by a reader', 403, 'forbidden', (v) => publish('team', 'refused', v, { as: gate.people.reader.token })],

@@ -10,10 +10,9 @@ import { shownNames } from '../../registries/projects.ts'
 import type { Db } from '../../store/db.ts'
 import { storedFacts } from '../../store/files/blob-query.ts'
 import { isStored, type StoredFile } from '../../store/files/listing-files.ts'
-import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
 import { readable, readableAmong, requireOwner, writable } from '../registries/access.ts'
-import { sendDocument, sendFile } from '../registries/answers.ts'
+import { sendDocument, type SendFile } from '../registries/answers.ts'
 import { FORMS, formFor, type Form } from './accept.ts'
 import { publishFile, type PublishDeps } from './publish.ts'
 import {
@@ -26,7 +25,7 @@ import {
 
 export interface PypiDeps extends PublishDeps {
   db: Db
-  pool: Pool
+  sendFile: SendFile
 }
 
 const gzipped = promisify(gzip)
@@ -61,14 +60,7 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
       if (file.held !== null) throw new Problem('policy_hold', `${filename} is held: ${file.held}`)
       if (!isStored(file)) throw new Problem('not_found', `there is no file ${filename} of ${name}`)
       if (part === '.metadata') return sendMetadata(deps, call, filename, file)
-      if (part === undefined)
-        return sendFile(
-          call,
-          deps.pool,
-          { format: 'pypi', sha256: file.sha256, filename },
-          file,
-          'application/octet-stream',
-        )
+      if (part === undefined) return deps.sendFile(call, { format: 'pypi', sha256: file.sha256, filename }, file)
       const provenance = await deps.reader.document(owner, name, provenanceForm(filename), '')
       if (!provenance) throw new Problem('not_found', `there are no attestations of ${filename}`)
       return sendDocument(call, provenance)
