@@ -327,8 +327,8 @@ test('downloads are counted with the program, and with the machine or token that
   }
   await expect.poll(readers, { timeout: 60_000 }).toContainEqual(['machine:build-07', 'pip', 'pypi/team'])
   await expect.poll(readers, { timeout: 60_000 }).toContainEqual(['token:clients', 'uv', 'pypi/team'])
-  const { machines } = (await service.call('GET', '/machines')).body
-  expect(machines).toMatchObject([{ name: 'build-07', last_seen: expect.any(String) }])
+  const { items } = (await service.call('GET', '/machines')).body
+  expect(items).toMatchObject([{ name: 'build-07', last_seen: expect.any(String) }])
   const { per_client_type: programs } = (await service.call('GET', '/downloads/stats')).body.summary
   expect(programs).toMatchObject({ poetry: expect.any(Number), curl: 0 })
   expect(programs.poetry).toBeGreaterThan(0)
