@@ -68,7 +68,7 @@ export const PROBLEM_HELP: Record<ProblemCode, ProblemHelp> = {
   built_in_source: help('Sources that came with Gatehouse cannot be deleted.', 'Switch it off: `enabled: false`, or `settings.sources`.'),
   name_reserved: help('The name, or one that the package provides or replaces, is reserved for another way of arrival.', 'See `GET /import/reservations`. This is what stops dependency confusion: check where the package comes from first.'),
   not_empty: help('The repository has packages, or is a member of a group.', 'Delete the packages, and take it out of the group, first.'),
-  not_hosted: help('Packages are published to hosted repositories; this one is a group.', 'Publish to one of its members.'),
+  not_hosted: help('Packages are published to hosted repositories; this one is a group or a proxy.', 'Publish to a hosted repository.'),
   version_spent: help('This version was published here before and deleted. Clients may have it in lockfiles and caches.', 'Publish the next version. The same bytes may come back under their old number.'),
   task_ended: help('The task had ended before it could be cancelled.', 'Nothing is left to do.'),
   task_cancelled: help('Somebody cancelled the work while the request waited for it.', 'Start it again if it was a mistake.'),

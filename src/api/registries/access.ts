@@ -99,6 +99,7 @@ export async function writable(
   }
   const found = await finding.find(repositoryKey(key))
   if (!found) throw new Problem('not_found', `there is no repository ${repositoryKey(key)}`)
-  if (found.kind !== 'hosted') throw new Problem('not_hosted', `${found.key} is a group: publish to one of its members`)
+  if (found.kind !== 'hosted')
+    throw new Problem('not_hosted', `${found.key} is a ${found.kind}: publish to a hosted repository`)
   return { ...found, caller }
 }

@@ -41,7 +41,7 @@ export function sendDocument(
 }
 
 /** RFC 9110, section 12.5.3; weights other than 0 make no difference, because there is only one encoding to offer. */
-export function acceptsGzip(field: string | string[] | undefined): boolean {
+function acceptsGzip(field: string | string[] | undefined): boolean {
   const offers = String(field ?? '')
     .toLowerCase()
     .split(',')
