@@ -13,7 +13,7 @@ import { certificateKey, newFactsKey } from '../../serve/access/facts.ts'
 import { digestsOf } from '../../serve/access/credentials.ts'
 import { createKnownAccess, type KnownAccess } from '../../serve/access/known-access.ts'
 import type { Database } from '../../store/db.ts'
-import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, ROOT, type Accounts } from '../fixture.ts'
+import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, outcomes, ROOT, type Accounts } from '../fixture.ts'
 import type { ReaderKind } from '../../store/tables.ts'
 import { createFactsWriter } from './facts-writer.ts'
 import { createPlaceRights } from './place-rights.ts'
@@ -116,6 +116,16 @@ describe('machines', () => {
     expect(await outcome(at.machines.create({ name: 'web-02', certificate: fingerprint }, ROOT, ORIGIN))).toBe(
       'already_exists',
     )
+  })
+
+  test('that take one name or certificate at the same moment: one has it', async () => {
+    const two = [await machine('db-01'), await machine('db-02')]
+    for (const fields of [{ name: 'Web-01' }, { certificate: 'CN=web-01' }]) {
+      const renamed = await outcomes(two.map(({ id }) => at.machines.update(id, fields, ROOT, ORIGIN)))
+      expect(renamed.sort()).toEqual(['already_exists', 'ok'])
+    }
+    const made = await outcomes(['web-02', 'WEB-02'].map((name) => machine(name)))
+    expect(made.sort()).toEqual(['already_exists', 'ok'])
   })
 
   test('are at most as many as listeners can keep in memory', async () => {
