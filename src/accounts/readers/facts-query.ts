@@ -6,7 +6,7 @@ import type { Facts } from '../../serve/access/facts.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
 import type { ReaderKind } from '../../store/tables.ts'
-import { isGroup } from '../ldap/names.ts'
+import { keyOfGroup, keysOfValue } from '../ldap/names.ts'
 import { endOfStanding, type DirectoryStanding } from '../standing.ts'
 
 /** Credentials between two looks at the clock. */
@@ -70,19 +70,19 @@ function createRules(rules: readonly Rule[]) {
   const byTag = placesBy('tag', ({ name }) => name)
   const byMachine = placesBy('machine', ({ machine_id: id }) => id)
   const byPerson = placesBy('person', ({ user_id: id }) => id)
-  const byGroup = [...placesBy('group', ({ name }) => name)]
+  const byGroup = placesBy('group', ({ name }) => keyOfGroup(name))
   /** Many people are in the same groups, and names of groups are parsed. */
   const groups = new Map<string, string[]>()
   const ofGroup = (group: string) => {
     let places = groups.get(group)
     if (!places) {
-      places = byGroup.flatMap(([name, those]) => (isGroup(group, String(name)) ? those : []))
+      places = keysOfValue(group).flatMap((key) => byGroup.get(key) ?? [])
       groups.set(group, places)
     }
     return places
   }
   return {
-    namePeople: byPerson.size + byGroup.length > 0,
+    namePeople: byPerson.size + byGroup.size > 0,
     ofMachine: (machine: { id: number; tags: readonly string[] }): string[] => [
       ...(byMachine.get(machine.id) ?? []),
       ...machine.tags.flatMap((tag) => byTag.get(tag) ?? []),
