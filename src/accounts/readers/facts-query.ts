@@ -7,7 +7,7 @@ import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
 import type { ReaderKind } from '../../store/tables.ts'
 import { keyOfGroup, keysOfValue } from '../ldap/names.ts'
-import { endOfStanding, type DirectoryStanding } from '../standing.ts'
+import { endOfStanding, STANDING_COLUMNS, type DirectoryStanding } from '../standing.ts'
 
 /** Credentials between two looks at the clock. */
 const PACE = 256
@@ -161,12 +161,11 @@ interface TokenOfPerson extends DirectoryStanding {
 /** Live tokens of active people who are named by a rule, or are in a group. */
 async function tokensOfPeople(db: Db, now: Date): Promise<TokenOfPerson[]> {
   const { rows } = await sql<TokenOfPerson>`
-    select t.name, t.token_hash, t.scopes, t.expires_at, u.id as owner_id, u.auth_source, u.directory_checked_at,
-      u.directory_gone_at, u.last_login, u.created_at,
-      array(select g.name from user_groups g where g.user_id = u.id order by 1) as groups
-    from api_tokens t join users u on u.id = t.created_by_id and u.active
+    select t.name, t.token_hash, t.scopes, t.expires_at, users.id as owner_id, ${sql.join(STANDING_COLUMNS.map((column) => sql.ref(column)))},
+      array(select g.name from user_groups g where g.user_id = users.id order by 1) as groups
+    from api_tokens t join users on users.id = t.created_by_id and users.active
     where t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
-      and (exists (select from readers r where r.user_id = u.id) or exists (select from user_groups g where g.user_id = u.id))
+      and (exists (select from readers r where r.user_id = users.id) or exists (select from user_groups g where g.user_id = users.id))
     order by t.id`.execute(db)
   return rows
 }
