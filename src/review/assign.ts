@@ -1,4 +1,5 @@
 // Who has to look at a held package, or at a decision.
+import { usernameKey } from '../accounts/user.ts'
 import type { AuditEvent } from '../domain/audit.ts'
 import { invalidField } from '../domain/problem.ts'
 import { ACCESS, type Role } from '../domain/roles.ts'
@@ -33,7 +34,7 @@ export async function reviewersOf(db: Db): Promise<Reviewer[]> {
 async function requireUser(db: Db, name: string, roles: readonly Role[]): Promise<string> {
   const user = await active(db)
     .select('username')
-    .where('username_key', '=', name.toLowerCase())
+    .where('username_key', '=', usernameKey(name))
     .where('role', 'in', roles)
     .executeTakeFirst()
   if (!user) throw invalidField('assigned_to', `must be the name of an active user (${roles.join(', ')})`)
