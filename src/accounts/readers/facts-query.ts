@@ -3,6 +3,8 @@ import { sql } from 'kysely'
 import type { Scopes } from '../../domain/scopes.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Facts } from '../../serve/access/facts.ts'
+import { append } from '../../kernel/append.ts'
+import { createKeyed } from '../../kernel/keyed.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
 import type { ReaderKind } from '../../store/tables.ts'
@@ -31,9 +33,13 @@ export async function accessFacts(db: Db, settings: Pick<Settings, 'ldap' | 'oid
   const credentials: Facts['credentials'] = []
   const certificates: Facts['certificates'] = []
   const pace = createPacer()
+  /** Thousands of machines have the same tags. */
+  const numberOfTags = createKeyed((tags: string) => made.numberOf(rules.ofTags(tags.split(' '))))
   for (const machine of await machinesWithRead(db)) {
+    const own = rules.ofMachine(machine.id)
+    const number = own ? made.numberOf([...own, ...rules.ofTags(machine.tags)]) : numberOfTags(machine.tags.join(' '))
     if (machine.certificate !== null) certificates.push([machine.certificate, credentials.length])
-    credentials.push([machine.token_hash, made.numberOf(rules.ofMachine(machine)), `machine:${machine.name}`, 0])
+    credentials.push([machine.token_hash, number, `machine:${machine.name}`, 0])
     if (credentials.length % PACE === 0) await pace()
   }
   for (const token of rules.namePeople ? await tokensOfPeople(db, now) : []) {
@@ -63,8 +69,7 @@ interface Place {
 function createRules(rules: readonly Rule[]) {
   const placesBy = (kind: ReaderKind, keyOf: (rule: Rule) => string | number | null) => {
     const places = new Map<string | number | null, string[]>()
-    for (const rule of rules)
-      if (rule.kind === kind) places.set(keyOf(rule), [...(places.get(keyOf(rule)) ?? []), rule.place])
+    for (const rule of rules) if (rule.kind === kind) append(places, keyOf(rule), rule.place)
     return places
   }
   const byTag = placesBy('tag', ({ name }) => name)
@@ -72,21 +77,11 @@ function createRules(rules: readonly Rule[]) {
   const byPerson = placesBy('person', ({ user_id: id }) => id)
   const byGroup = placesBy('group', ({ name }) => keyOfGroup(name))
   /** Many people are in the same groups, and names of groups are parsed. */
-  const groups = new Map<string, string[]>()
-  const ofGroup = (group: string) => {
-    let places = groups.get(group)
-    if (!places) {
-      places = keysOfValue(group).flatMap((key) => byGroup.get(key) ?? [])
-      groups.set(group, places)
-    }
-    return places
-  }
+  const ofGroup = createKeyed((group: string) => keysOfValue(group).flatMap((key) => byGroup.get(key) ?? []))
   return {
     namePeople: byPerson.size + byGroup.size > 0,
-    ofMachine: (machine: { id: number; tags: readonly string[] }): string[] => [
-      ...(byMachine.get(machine.id) ?? []),
-      ...machine.tags.flatMap((tag) => byTag.get(tag) ?? []),
-    ],
+    ofMachine: (id: number): string[] | undefined => byMachine.get(id),
+    ofTags: (tags: readonly string[]): string[] => tags.flatMap((tag) => byTag.get(tag) ?? []),
     ofPerson: (token: { owner_id: number; groups: readonly string[] }): string[] => [
       ...(byPerson.get(token.owner_id) ?? []),
       ...token.groups.flatMap(ofGroup),
