@@ -175,6 +175,15 @@ describe('enrolments', () => {
     expect(await reads(made.token)).toEqual([])
   })
 
+  test('very many at once leave the database to others', async () => {
+    const { token } = await enrolment(60)
+    let enrolled = 0
+    const all = Promise.all(Array.from({ length: 60 }, async (_, n) => (await enrol(token, `web-${n}`), enrolled++)))
+    await database.db.selectFrom('distributions').select('codename').execute()
+    expect(enrolled).toBeLessThan(10)
+    await all
+  })
+
   test('racing machines do not exceed the most', async () => {
     const { token } = await enrolment(3)
     const results = await Promise.all(Array.from({ length: 8 }, (_, n) => outcome(enrol(token, `web-${n}`))))
