@@ -20,32 +20,17 @@ export const STANDING_COLUMNS = [
 ] as const
 
 /** @throws Problem `unauthorized` with what the holder of a valid credential can do */
-export function requireStanding(
-  user: DirectoryStanding,
-  { ldap, oidc }: Pick<Settings, 'ldap' | 'oidc'>,
-  now: Date,
-): void {
-  if (user.auth_source === 'local') return
-  const since = (...times: (Date | null)[]) => now.getTime() - Math.max(...times.map((at) => at?.getTime() ?? 0))
-  if (user.auth_source === 'oidc') {
-    if (oidc.login_days > 0 && since(user.last_login, user.created_at) > oidc.login_days * 24 * HOUR_MS)
-      throw new Problem(
-        'unauthorized',
-        `the owner of this credential has not logged in at the identity provider for ${oidc.login_days} days`,
-      )
-    return
-  }
+export function requireStanding(user: DirectoryStanding, settings: Pick<Settings, 'ldap' | 'oidc'>, now: Date): void {
+  const ends = endOfStanding(user, settings)
+  if (ends !== null && now.getTime() > ends) throw new Problem('unauthorized', whyEnded(user, settings))
+}
+
+function whyEnded(user: DirectoryStanding, { ldap, oidc }: Pick<Settings, 'ldap' | 'oidc'>): string {
+  if (user.auth_source === 'oidc')
+    return `the owner of this credential has not logged in at the identity provider for ${oidc.login_days} days`
   if (user.directory_gone_at !== null)
-    throw new Problem(
-      'unauthorized',
-      'the directory does not have this account any more; it works again when it is back',
-    )
-  // Older builds store no time of a check; a login counts as one.
-  if (since(user.directory_checked_at, user.last_login, user.created_at) > ldap.grace_hours * HOUR_MS)
-    throw new Problem(
-      'unauthorized',
-      `the directory has not confirmed this account for more than ${ldap.grace_hours} hours; log in again when it answers`,
-    )
+    return 'the directory does not have this account any more; it works again when it is back'
+  return `the directory has not confirmed this account for more than ${ldap.grace_hours} hours; log in again when it answers`
 }
 
 /**
@@ -58,5 +43,6 @@ export function endOfStanding(user: DirectoryStanding, { ldap, oidc }: Pick<Sett
   if (user.auth_source === 'oidc')
     return oidc.login_days > 0 ? latest(user.last_login, user.created_at) + oidc.login_days * 24 * HOUR_MS : null
   if (user.directory_gone_at !== null) return 0
+  // Older builds store no time of a check; a login counts as one.
   return latest(user.directory_checked_at, user.last_login, user.created_at) + ldap.grace_hours * HOUR_MS
 }

@@ -23,7 +23,7 @@ export const API_TOKEN = /^svc_[A-Za-z0-9_-]{43}$/
 const NAME = new RegExp(LINE_PATTERN)
 export const TOKEN_NAME_MAX = 100
 /** Live tokens of a person who is no admin. */
-export const MOST_OWN = 50
+const MOST_OWN = 50
 /** Tokens in the list of one owner. */
 const LISTED_OWN = 200
 

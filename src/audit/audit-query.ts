@@ -1,8 +1,8 @@
-// Reading the audit log: filtered pages for people, a stream of everything for export.
+// Reading the audit log: filtered pages for people, everything in the order of the chain for export.
 import { sql } from 'kysely'
 import { DAY_MS } from '../domain/durations.ts'
 import type { Db } from '../store/db.ts'
-import { entryOf, lineOf, type AuditEntry } from './chain.ts'
+import { entryOf, type AuditEntry, type EntryRow } from './chain.ts'
 
 export interface AuditFilter {
   package?: string | undefined
@@ -109,18 +109,11 @@ export async function removedPart(db: Db): Promise<{ seq: number; keptFrom: stri
   return { seq: chain?.removed_seq ?? 0, keptFrom }
 }
 
-const BATCH = 1000
-
-/** The entries that match, in the order of the chain. @param written an entry as text: by default one JSON line */
-export async function* auditLines(
-  db: Db,
-  filter: AuditFilter,
-  written: (row: Parameters<typeof lineOf>[0]) => string = lineOf,
-): AsyncGenerator<string> {
-  for (let after = 0; ;) {
-    const rows = await filtered(db, filter).selectAll().where('seq', '>', after).orderBy('seq').limit(BATCH).execute()
-    if (rows.length > 0) yield rows.map(written).join('')
-    if (rows.length < BATCH) return
-    after = rows.at(-1)?.seq ?? after
-  }
-}
+/** The first entries after one that match, in the order of the chain. */
+export const entriesAfter = (db: Db, filter: AuditFilter, after: EntryRow | null, most: number): Promise<EntryRow[]> =>
+  filtered(db, filter)
+    .selectAll()
+    .where('seq', '>', after?.seq ?? 0)
+    .orderBy('seq')
+    .limit(most)
+    .execute()

@@ -31,7 +31,7 @@ export const GENESIS = '0'.repeat(64)
 /** `2026-03-01.jsonl`: nothing else in the directory holds entries. */
 export const DAY_FILE = /^(\d{4}-\d\d-\d\d)\.jsonl$/
 
-interface EntryRow {
+export interface EntryRow {
   at: Date
   action: string
   result: AuditEntry['result']

@@ -8,7 +8,8 @@ import { createTestDatabase } from '../../test/database.ts'
 import { sha256Hex } from '../kernel/crypto.ts'
 import { createAuditCheckpoints } from './checkpoints.ts'
 import { createAuditLog } from './log.ts'
-import { auditLines, removedPart } from './audit-query.ts'
+import { entriesAfter, removedPart } from './audit-query.ts'
+import { lineOf } from './chain.ts'
 import { createAuditRemoval } from './removal.ts'
 import { REMOVAL_NOTE, type RemovalNote } from './removal-note.ts'
 import { verifyDirectory, verifyFile } from './verify.ts'
@@ -100,9 +101,7 @@ describe('removal', () => {
     })
     expect(await removedPart(database.db)).toEqual({ seq: 6, keptFrom: THIRD })
     const path = join(directory, 'export')
-    let text = ''
-    for await (const lines of auditLines(database.db, {})) text += lines
-    await writeFile(path, text)
+    await writeFile(path, (await entriesAfter(database.db, {}, null, 100)).map(lineOf).join(''))
     expect(await verifyFile(path, 'export', { key: KEY, isSigned })).toMatchObject({ entries: 6, faults: [] })
   })
 

@@ -14,6 +14,7 @@ import type { AuditLog } from '../audit/log.ts'
 import type { Db } from '../store/db.ts'
 import type { SourceRow, SourcesTable } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'
+import { unlessTaken } from '../store/unique.ts'
 import { lacksKey, upstreamOf } from './source-view.ts'
 
 /** The kind of the task that reads the catalog of a source; its key is the id. */
@@ -126,7 +127,10 @@ export function createSources(deps: SourceDeps): Sources {
       }
       checkTarget(deps.registry, type, row.target)
       await checkReadable(deps, { ...row, keys: keysOf(fields.gpg_key) })
-      const created = await stored(() => db.insertInto('sources').values(row).returningAll().executeTakeFirstOrThrow())
+      const created = await unlessTaken(
+        db.insertInto('sources').values(row).returningAll().executeTakeFirstOrThrow(),
+        TAKEN,
+      )
       await recorded('SOURCE_CREATE', created, by, origin)
       return created
     },
@@ -142,7 +146,7 @@ export function createSources(deps: SourceDeps): Sources {
       if (lacks && !lacked) throw invalidField('gpg_key', 'is required unless `allow_unsigned` is true')
       const readable = lacked && !lacks ? { status: 'never' as const, error: null } : {}
       await checkReadable(deps, { ...before, ...set, keys })
-      const row = await stored(() =>
+      const row = await unlessTaken(
         transaction(db, async (tx) => {
           check?.(await locked(tx, before.id))
           return tx
@@ -159,6 +163,7 @@ export function createSources(deps: SourceDeps): Sources {
             .returningAll()
             .executeTakeFirstOrThrow()
         }),
+        TAKEN,
       )
       await recorded('SOURCE_UPDATE', row, by, origin)
       return row
@@ -197,16 +202,7 @@ async function withoutDeadSyncs(db: Db, rows: SourceRow[]): Promise<SourceRow[]>
   )
 }
 
-/** @throws Problem('already_exists') when another source has the name or the address */
-async function stored(write: () => Promise<SourceRow>): Promise<SourceRow> {
-  try {
-    return await write()
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== '23505') throw error
-    const sentence = 'another import source has this name, or this address and distribution'
-    throw new Problem('already_exists', sentence, {}, { cause: error })
-  }
-}
+const TAKEN = 'another import source has this name, or this address and distribution'
 
 /** The distribution of an apt suite: `bookworm` of `bookworm-security`. */
 function suiteOf(registry: FormatRegistry, type: string, suite: string | null | undefined): string | null {

@@ -1,14 +1,16 @@
 // Who has to look at a held package, or at a decision.
+import { usernameKey } from '../accounts/user.ts'
 import type { AuditEvent } from '../domain/audit.ts'
 import { invalidField } from '../domain/problem.ts'
 import { ACCESS, type Role } from '../domain/roles.ts'
 import { noteChanged, notUnderReview } from '../packages/records/change-record.ts'
+import { lockDistributionsOf } from '../packages/records/lock-order.ts'
 import { headRows, type RecordSelector } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'
-import { findDecision, type Check } from './decisions.ts'
 import { eventBase, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
+import { lockDecision, type Check } from './lock-decision.ts'
 
 type AssignDeps = Pick<ReviewDeps, 'db' | 'clock' | 'audit'>
 
@@ -32,7 +34,7 @@ export async function reviewersOf(db: Db): Promise<Reviewer[]> {
 async function requireUser(db: Db, name: string, roles: readonly Role[]): Promise<string> {
   const user = await active(db)
     .select('username')
-    .where('username_key', '=', name.toLowerCase())
+    .where('username_key', '=', usernameKey(name))
     .where('role', 'in', roles)
     .executeTakeFirst()
   if (!user) throw invalidField('assigned_to', `must be the name of an active user (${roles.join(', ')})`)
@@ -58,26 +60,34 @@ export async function assignHeld(
   to: string | null,
   actor: Actor,
 ): Promise<{ name: string | null; records: Pick<PackageRow, 'distribution' | 'arch'>[] }> {
-  const rows = await headRows(db, selector)
-  const newest = rows.at(-1)
-  if (!newest) throw noSuchPackage(selector)
-  const held = rows.filter(({ status }) => status === 'pending_review')
-  if (held.length === 0) throw notUnderReview(newest)
-  const name = to === null ? null : await requireUser(db, to, ACCESS['maintainer+'])
-  const set = { assigned_to: name, assigned_at: name === null ? null : clock.now() }
-  await transaction(db, async (tx) => {
+  return transaction(db, async (tx) => {
+    const held = await lockHeld(tx, selector)
+    const name = to === null ? null : await requireUser(tx, to, ACCESS['maintainer+'])
+    const set = { assigned_to: name, assigned_at: name === null ? null : clock.now() }
+    // The record before its review, like everybody who changes both.
+    await noteChanged(
+      tx,
+      held.map(({ id }) => id),
+    )
     await tx
       .insertInto('reviews')
       .values(held.map(({ id }) => ({ package_id: id, ...set })))
       .onConflict((c) => c.column('package_id').doUpdateSet(set))
       .execute()
-    await noteChanged(
-      tx,
-      held.map(({ id }) => id),
-    )
     for (const row of held) await audit.record({ ...eventBase(row, actor), ...assigned(name) }, tx)
+    return { name, records: held }
   })
-  return { name, records: held }
+}
+
+async function lockHeld(tx: Db, selector: RecordSelector) {
+  const ids = (await headRows(tx, selector)).map(({ id }) => id)
+  if (ids.length > 0) await lockDistributionsOf(tx, ids)
+  const rows = await headRows(tx, selector)
+  const newest = rows.at(-1)
+  if (!newest) throw noSuchPackage(selector)
+  const held = rows.filter(({ status }) => status === 'pending_review')
+  if (held.length === 0) throw notUnderReview(newest)
+  return held
 }
 
 /**
@@ -91,17 +101,17 @@ export async function assignDecision(
   actor: Actor,
   check?: Check,
 ): Promise<DecisionRow> {
-  const decision = await findDecision(db, id)
-  const name = to === null ? null : await requireUser(db, to, ACCESS['reader+'])
   return transaction(db, async (tx) => {
-    check?.(await tx.selectFrom('decisions').selectAll().where('id', '=', id).forUpdate().executeTakeFirstOrThrow())
+    const { decision, record } = await lockDecision(tx, id)
+    check?.(decision)
+    const name = to === null ? null : await requireUser(tx, to, ACCESS['reader+'])
     const row = await tx
       .updateTable('decisions')
       .set({ assigned_to: name, assigned_at: name === null ? null : clock.now() })
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow()
-    if (decision.package_id !== null) await noteChanged(tx, [decision.package_id])
+    if (record) await noteChanged(tx, [record.id])
     const base = eventBase({ ...row, name: row.package }, actor)
     await audit.record({ ...base, ...assigned(name), extra: { decision_id: id } }, tx)
     return row

@@ -116,7 +116,9 @@ async function endExceptions(deps: EndDeps, actor: Actor, now: Date, signal?: Ab
       .execute()
     for (const decision of due) {
       signal?.throwIfAborted()
-      if (await endDecision(deps, decision, 'expire', { actor, note: 'the exception expired', action: 'SLA_EXPIRED' }))
+      if (
+        await endDecision(deps, decision.id, 'expire', { actor, note: 'the exception expired', action: 'SLA_EXPIRED' })
+      )
         ended.push(decision)
     }
     if (due.length < BATCH) return ended

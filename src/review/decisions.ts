@@ -3,16 +3,16 @@ import type { Finding } from '../domain/finding.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { DecisionAction } from '../domain/status.ts'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
-import { changeRecord, lockIfThere } from '../packages/records/change-record.ts'
+import { changeRecord } from '../packages/records/change-record.ts'
 import { activeDecisions, closeDecisions } from '../packages/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
-import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 import { decideOne, type DecideDeps } from './decide-one.ts'
 import { eventBase, type Actor } from './deps.ts'
+import { endDecision } from './end-decision.ts'
+import { findDecision, lockDecision, type Check } from './lock-decision.ts'
 import { readPlan, type DecisionBody } from './plan.ts'
 import { cleanUp } from './settle.ts'
-import { endDecision } from './end-decision.ts'
 import { slaOf } from './sla.ts'
 
 /** A decision as clients see it (docs/api-decisions.md, section 9). */
@@ -46,15 +46,6 @@ export function decisionOf(row: DecisionRow, now: Date) {
   }
 }
 
-export async function findDecision(db: Db, id: number): Promise<DecisionRow> {
-  const row = await db.selectFrom('decisions').selectAll().where('id', '=', id).executeTakeFirst()
-  if (!row) throw new Problem('not_found', `there is no decision ${id}`)
-  return row
-}
-
-/** Receives a decision before a change, and throws to refuse it. */
-export type Check = (before: DecisionRow) => void
-
 /** Which actions may replace an action without changing the record's status. */
 const EXCHANGEABLE: Record<DecisionAction, readonly DecisionAction[]> = {
   accept_risk: ['accept_risk', 'exception'],
@@ -76,16 +67,14 @@ export async function replaceDecision(
   check?: Check,
 ): Promise<DecisionRow> {
   const plan = readPlan(body)
-  const old = await findDecision(deps.db, id)
   const changed = await transaction(deps.db, async (tx) => {
-    const before = old.package_id === null ? null : await lockIfThere(tx, old.package_id)
-    const still = await findDecision(tx, id)
-    check?.(still)
-    if (!before || !still.active) throw notInForce(still, before?.status)
+    const { decision: old, record: before } = await lockDecision(tx, id)
+    check?.(old)
+    if (!before || !old.active) throw notInForce(old, before?.status)
     if (!EXCHANGEABLE[old.action].includes(plan.action))
       throw invalidField('action', `${plan.action} cannot replace ${old.action}; revoke that decision and decide again`)
     // The old decision's findings stay covered unless the body names others.
-    const covers = plan.cveIds ?? still.covers.map((cover) => cover.id)
+    const covers = plan.cveIds ?? old.covers.map((cover) => cover.id)
     const present = new Set(((before.cve_results ?? []) as Finding[]).map((finding) => finding.id))
     const cveIds = plan.cveIds ?? covers.filter((cve) => present.has(cve))
     await closeDecisions(tx, [id], { at: deps.clock.now(), by: actor.name, note: 'replaced by a later decision' })
@@ -106,17 +95,17 @@ export async function revokeDecision(
   actor: Actor,
   check?: Check,
 ): Promise<DecisionRow> {
-  const decision = await findDecision(deps.db, id)
-  check?.(decision)
-  if (!decision.active) throw notInForce(decision)
-  if (decision.decision === 'reject')
-    throw new Problem('not_under_review', 'a rejection stays in force until the package is deleted', {
-      current_status: 'rejected',
-    })
-  await endDecision(deps, decision, 'revoke', { actor, note: note ?? 'revoked', action: 'DECISION_RESOLVED', check })
-  const after = await findDecision(deps.db, id)
-  if (after.active) throw notInForce(after)
-  return after
+  const requireRevocable = (before: DecisionRow) => {
+    check?.(before)
+    if (!before.active) throw notInForce(before)
+    if (before.decision === 'reject')
+      throw new Problem('not_under_review', 'a rejection stays in force until the package is deleted', {
+        current_status: 'rejected',
+      })
+  }
+  const why = { actor, note: note ?? 'revoked', action: 'DECISION_RESOLVED' as const, check: requireRevocable }
+  await endDecision(deps, id, 'revoke', why)
+  return findDecision(deps.db, id)
 }
 
 /**
@@ -130,12 +119,12 @@ export async function resolveDecision(
   actor: Actor,
 ): Promise<DecisionRow> {
   const standing = [...(await activeDecisions(deps.db, packageIds)).values()].flat()
-  const decision = standing.find((row) => row.resolved_at === null) ?? standing[0]
-  if (!decision) throw new Problem('not_found', 'no decision is in force')
-  if (decision.resolved_at !== null) return decision
+  const found = standing.find((row) => row.resolved_at === null) ?? standing[0]
+  if (!found) throw new Problem('not_found', 'no decision is in force')
   return transaction(deps.db, async (tx) => {
-    const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
-    const [row] = await tx
+    const { decision, record: before } = await lockDecision(tx, found.id)
+    if (decision.resolved_at !== null) return decision
+    const row = await tx
       .updateTable('decisions')
       .set({
         resolved_at: deps.clock.now(),
@@ -144,10 +133,9 @@ export async function resolveDecision(
         active: decision.action !== 'upgrade_required',
       })
       .where('id', '=', decision.id)
-      .where('resolved_at', 'is', null)
       .returningAll()
-      .execute()
-    if (!row || !before) return findDecision(tx, decision.id)
+      .executeTakeFirstOrThrow()
+    if (!before) return row
     await changeRecord(
       tx,
       deps.audit,

@@ -2,11 +2,11 @@
 import type { Finding } from '../domain/finding.ts'
 import { withAcceptance } from '../domain/acceptance.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
-import { changeRecord, lockIfThere, type Changed } from '../packages/records/change-record.ts'
+import { changeRecord, type Changed } from '../packages/records/change-record.ts'
 import { activeDecisions, closeDecisions } from '../packages/records/decisions.ts'
-import type { DecisionRow } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'
 import { eventBase, type Actor, type ReviewDeps, NO_REVIEW } from './deps.ts'
+import { lockDecision, type Check } from './lock-decision.ts'
 import { announce, cleanUp, type CleanUpDeps } from './settle.ts'
 
 export type EndDeps = CleanUpDeps & Pick<ReviewDeps, 'db' | 'clock' | 'audit' | 'settings' | 'offered'>
@@ -16,7 +16,7 @@ export interface Ending {
   note: string
   action: 'SLA_EXPIRED' | 'DECISION_RESOLVED'
   /** receives the decision before it ends, and throws to keep it */
-  check?: ((before: DecisionRow) => void) | undefined
+  check?: Check
 }
 
 /**
@@ -25,23 +25,16 @@ export interface Ending {
  */
 export async function endDecision(
   deps: EndDeps,
-  decision: DecisionRow,
+  id: number,
   event: 'expire' | 'revoke',
   ending: Ending,
 ): Promise<Changed | null> {
   const now = deps.clock.now()
   const changed = await transaction(deps.db, async (tx) => {
-    const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
-    const still = await tx
-      .selectFrom('decisions')
-      .selectAll()
-      .where('id', '=', decision.id)
-      .where('active', '=', true)
-      .forUpdate()
-      .executeTakeFirst()
-    if (!still) return null
-    ending.check?.(still)
-    await closeDecisions(tx, [decision.id], { at: now, by: ending.actor.name, note: ending.note })
+    const { decision, record: before } = await lockDecision(tx, id)
+    ending.check?.(decision)
+    if (!decision.active) return null
+    await closeDecisions(tx, [id], { at: now, by: ending.actor.name, note: ending.note })
     if (!before) return null
     const standing = (await activeDecisions(tx, [before.id])).get(before.id) ?? []
     const findings = withAcceptance((before.cve_results ?? []) as Finding[], standing)
@@ -69,7 +62,7 @@ export async function endDecision(
           result: 'WARNING',
           outcome: returns ? 'pending_review' : before.status,
           detail: ending.note,
-          extra: { decision_id: decision.id, action: decision.action, expires_at: decision.expires_at },
+          extra: { decision_id: id, action: decision.action, expires_at: decision.expires_at },
         },
       },
       deps.offered(before.distribution),

@@ -1,10 +1,12 @@
 // Transactions on records of several distributions, while others insert into these: they never wait for each other in a circle.
+// Changes of one record or decision at the same moment: the second sees what the first did.
 // Runs on PGlite, where transactions take turns, and on PostgreSQL where TEST_DATABASE_URL names a server.
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import type { AuditEvent } from '../domain/audit.ts'
+import { Problem } from '../domain/problem.ts'
 import { factsToMatch, type PackageFacts } from '../domain/package.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -15,9 +17,12 @@ import { renderEntries } from '../packages/records/entries.ts'
 import { blobRow } from '../packages/records/stored-file.ts'
 import type { AuditLog } from '../audit/log.ts'
 import type { Database, Db } from '../store/db.ts'
+import { assignDecision, assignHeld } from './assign.ts'
 import { decideHeld } from './decide.ts'
 import type { DecideDeps, DecidedHere } from './decide-one.ts'
+import { replaceDecision, revokeDecision } from './decisions.ts'
 import { systemActor } from './deps.ts'
+import type { Check } from './lock-decision.ts'
 import { readPlan } from './plan.ts'
 import { quarantine } from './quarantine.ts'
 import { revertDecisions } from './revert.ts'
@@ -25,6 +30,7 @@ import { revertDecisions } from './revert.ts'
 const NOW = new Date('2026-03-01T12:00:00.000Z')
 /** In locking order. */
 const CODENAMES = ['jammy', 'noble'] as const
+const REASON = { decision: 'approve', justification: 'a reason that is long enough' } as const
 const offeredOf = (codename: string) => findDistribution(codename)!
 
 let database: Database
@@ -124,8 +130,7 @@ async function records() {
 }
 
 async function approve(): Promise<DecidedHere[]> {
-  const plan = readPlan({ decision: 'approve', justification: 'a reason that is long enough' })
-  return decideHeld(deps(), await records(), plan, systemActor('system'))
+  return decideHeld(deps(), await records(), readPlan(REASON), systemActor('system'))
 }
 
 async function remove(): Promise<unknown> {
@@ -170,4 +175,58 @@ test('approvals that are taken back lock both distributions before the name', as
   await revertDecisions(deps(), decided, systemActor('system'), new Error('no index'))
   await uploaded
   expect(audited.sort()).toEqual(['PUBLISH_FAILURE jammy 1.0', 'PUBLISH_FAILURE noble 1.0', 'UPLOAD noble 2.0'])
+})
+
+/** Begins `second` inside the transaction of `first`. @returns the code of the second's problem; null for success */
+async function both(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<string | null> {
+  let ended = Promise.resolve<string | null>('never begun')
+  onAudit = async () => {
+    onAudit = async () => {}
+    ended = second().then(
+      () => null,
+      (error: Problem) => error.code,
+    )
+    if (database.engine === 'postgres') await lockAwaited(database.db)
+  }
+  await first()
+  return ended
+}
+
+async function maintainer(): Promise<string> {
+  const user = { username: 'ada', username_key: 'ada', password_hash: null, role: 'maintainer' as const }
+  await database.db
+    .insertInto('users')
+    .values({ ...user, created_at: NOW })
+    .onConflict((c) => c.doNothing())
+    .execute()
+  return user.username
+}
+
+test('a package that is being decided is not assigned any more', async () => {
+  await insert('noble', '1.0', 'pending_review')
+  const to = await maintainer()
+  const assign = () => assignHeld(deps(), { name: 'x' }, to, systemActor('system'))
+  expect(await both(approve, assign)).toBe('not_under_review')
+  const id = (await records())[0]!.id
+  expect(await database.db.selectFrom('reviews').select('assigned_to').where('package_id', '=', id).execute()).toEqual([
+    { assigned_to: null },
+  ])
+})
+
+/** Of a decision that nobody assigned since it was read. */
+const unassigned: Check = (before) => {
+  if (before.assigned_to !== null) throw new Problem('changed_meanwhile', 'it is assigned')
+}
+
+test.each([
+  ['replaces', (id: number) => replaceDecision(deps(), id, REASON, systemActor('system'), unassigned)],
+  ['revokes', (id: number) => revokeDecision(deps(), id, null, systemActor('system'), unassigned)],
+])('who %s a decision that is being assigned learns of it', async (_, change) => {
+  await insert('noble', '1.0', 'pending_review')
+  const to = await maintainer()
+  const id = (await approve())[0]!.decision.id
+  const assign = () => assignDecision(deps(), id, to, systemActor('system'))
+  expect(await both(assign, () => change(id))).toBe('changed_meanwhile')
+  const row = await database.db.selectFrom('decisions').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  expect(row).toMatchObject({ active: true, assigned_to: to })
 })

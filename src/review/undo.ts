@@ -3,7 +3,7 @@
 import { isProblem, Problem } from '../domain/problem.ts'
 import { isRefused, transitionOf } from '../domain/transitions.ts'
 import { withAcceptance } from '../domain/acceptance.ts'
-import { changeRecord, lockIfThere, notUnderReview, type Changed } from '../packages/records/change-record.ts'
+import { changeRecord, notUnderReview, type Changed } from '../packages/records/change-record.ts'
 import { renderAhead } from '../packages/records/entries.ts'
 import { activeDecisions, closeDecisions, notedBefore, reopenDecisions } from '../packages/records/decisions.ts'
 import { findingsOf } from '../packages/records/findings.ts'
@@ -12,8 +12,8 @@ import type { DecisionRow } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'
 import { givenBack } from './before.ts'
 import { REPLACED, UNDO_MS, type DecideDeps } from './decide-one.ts'
-import { findDecision } from './decisions.ts'
 import { eventBase, type Actor } from './deps.ts'
+import { findDecision, lockDecision } from './lock-decision.ts'
 import { announce, cleanUp, publishChanges } from './settle.ts'
 
 export interface UndoneItem {
@@ -63,9 +63,8 @@ async function undoOne(deps: DecideDeps, made: DecisionRow, actor: Actor): Promi
   if (now.getTime() - made.decided_at.getTime() > UNDO_MS) throw tooLate(made, 'it was made more than ten minutes ago')
   const rendered = await renderedAhead(deps, made)
   return transaction(deps.db, async (tx) => {
-    const before = made.package_id === null ? null : await lockIfThere(tx, made.package_id)
+    const { decision: still, record: before } = await lockDecision(tx, made.id)
     if (!before) throw new Problem('not_found', 'the package is gone')
-    const still = await findDecision(tx, made.id)
     const noted = await notedBefore(tx, made.id)
     if (!still.active || before.status !== made.status)
       throw tooLate(made, 'the package was changed since', before.status)

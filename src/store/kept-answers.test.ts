@@ -84,9 +84,20 @@ describe('a request can be sent again', () => {
   })
 })
 
-test('an answer is not stored in plain text: it may be a new token', async () => {
+test('neither an answer nor the digest of its request is stored in plain text: a token, a password that can be guessed', async () => {
   await answered()
-  expect(JSON.stringify(await database.db.selectFrom('kept_answers').selectAll().execute())).not.toContain('secret')
+  const stored = JSON.stringify(await database.db.selectFrom('kept_answers').selectAll().execute())
+  for (const text of ['secret', 'digest']) expect(stored).not.toContain(text)
+})
+
+test('an answer of a build that stored the digest beside it is still given', async () => {
+  const row = { id: 'id', principal: 'user:1', holder: 'one/x', touched_at: new Date(ms), request: 'digest' }
+  const answer = createSecretBox('a passphrase').seal(JSON.stringify(ANSWER))
+  await database.db
+    .insertInto('kept_answers')
+    .values({ ...row, answer })
+    .execute()
+  expect(await other.begin('id', 'user:1')).toEqual({ state: 'answered', request: 'digest', answer: ANSWER })
 })
 
 test('cleaning deletes what is older than a day, and of one caller all but the newest 10,000', async () => {

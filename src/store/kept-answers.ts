@@ -11,6 +11,8 @@ const TOUCH_MS = 20_000
 const ABANDONED_MS = 60_000
 /** Of one caller; the oldest are forgotten first. */
 const MOST_KEPT = 10_000
+/** In place of the digest: earlier builds take it for that of another request, so they do not carry the same one out again. */
+const IN_ANSWER = 'in answer'
 
 export interface KeptAnswer {
   status: number
@@ -75,8 +77,9 @@ export function createKeptAnswers(deps: {
     return {
       async keep(request, answer) {
         clearInterval(timer)
-        const sealed = secretBox.seal(JSON.stringify(answer))
-        await own().set({ request, answer: sealed, touched_at: clock.now() }).execute()
+        // The digest too: a body may hold a password, which whoever reads the database could guess by it.
+        const sealed = secretBox.seal(JSON.stringify({ ...answer, request }))
+        await own().set({ request: IN_ANSWER, answer: sealed, touched_at: clock.now() }).execute()
       },
       async forget() {
         clearInterval(timer)
@@ -90,16 +93,18 @@ export function createKeptAnswers(deps: {
     const row = await db.selectFrom('kept_answers').selectAll().where('id', '=', id).executeTakeFirst()
     if (!row) return null
     if (row.request !== null && row.answer !== null) {
-      const answer = opened(row.answer)
-      if (answer) return { state: 'answered', request: row.request, answer }
+      const kept = opened(row.answer)
+      // An earlier build stored the digest beside the answer.
+      if (kept) return { state: 'answered', request: kept.request ?? row.request, answer: kept.answer }
     } else if (!(await deps.isDead(row.holder.split('/')[0]!))) return { state: 'running' }
     await db.deleteFrom('kept_answers').where('id', '=', id).where('holder', '=', row.holder).execute()
     return null
   }
 
-  function opened(sealed: string): KeptAnswer | null {
+  function opened(sealed: string): { request: string | undefined; answer: KeptAnswer } | null {
     try {
-      return JSON.parse(secretBox.open(sealed)) as KeptAnswer
+      const { request, ...answer } = JSON.parse(secretBox.open(sealed)) as KeptAnswer & { request?: string }
+      return { request, answer }
     } catch {
       return null
     }

@@ -4,13 +4,12 @@ import { parseJson, type Json } from '../domain/json.ts'
 import { isEnded, isHeld, TASK_TRANSITIONS, type TaskEvent, type TaskRequest, type TaskState } from '../domain/tasks.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
+import { isTaken } from '../store/unique.ts'
 
 /** A task without a heartbeat for this long is taken over. */
 export const DEAD_AFTER_MS = 60_000
 /** A task fails when its process has died this often. */
 export const MOST_ATTEMPTS = 3
-/** PostgreSQL's error code when a unique index refuses a row: https://www.postgresql.org/docs/15/errcodes-appendix.html */
-const UNIQUE_VIOLATION = '23505'
 
 /** Identifies a task and its holder in every write. */
 export interface Hold {
@@ -96,7 +95,7 @@ export async function claim(
     return row ?? null
   } catch (error) {
     // Another process started a task of the same kind and key at the same moment.
-    if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return null
+    if (isTaken(error)) return null
     throw error
   }
 }

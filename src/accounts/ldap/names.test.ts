@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULTS } from '../fixture.ts'
-import { escapeFilterValue, filterFor, isGroup, mapsGroups, normalDn, roleOf } from './names.ts'
+import { escapeFilterValue, filterFor, keyOfGroup, keysOfValue, mapsGroups, normalDn, roleOf } from './names.ts'
 
 test.each([
   ['alice', 'alice'],
@@ -48,8 +48,10 @@ test.each([
   ['repo-admins', 'Repo-Admins', true],
   ['repo-admins', 'repo', false],
   ['cn=admins+ou=x,dc=x', 'admins', false],
+  ['cn=cn\\=admins,dc=x', 'cn=admins', false],
+  ['cn=dn cn\\=admins,dc=x', 'cn=admins', false],
 ])('the group %j is %j: %s', (value, group, is) => {
-  expect(isGroup(value, group)).toBe(is)
+  expect(keysOfValue(value).includes(keyOfGroup(group))).toBe(is)
 })
 
 describe('the role', () => {

@@ -24,10 +24,11 @@ export function filterOfAccount({ user_filter, attr_username }: Settings['ldap']
 /** A DN in one spelling (RFC 4514), so that equal DNs are equal texts; null for text that is not a DN. */
 export function normalDn(text: string): string | null {
   const rdns = parseDn(text)
-  return (
-    rdns && rdns.map((parts) => parts.map(([type, value]) => `${type}=${escapeDnValue(value)}`).join('+')).join(',')
-  )
+  return rdns && inOneSpelling(rdns)
 }
+
+const inOneSpelling = (rdns: Rdn[]) =>
+  rdns.map((parts) => parts.map(([type, value]) => `${type}=${escapeDnValue(value)}`).join('+')).join(',')
 
 /** RFC 4514, section 2.4. */
 function escapeDnValue(value: string): string {
@@ -73,16 +74,26 @@ function unescape(value: string): string | null {
 }
 
 /**
- * Whether a value of the group attribute is this group: the whole DN, or the whole value of its first attribute. Never a
- * part of a name: `admins` is not `repo-admins`.
+ * What a value of the group attribute is called: the whole value, the whole DN, and the whole value of its first attribute. Never a
+ * part of a name: `admins` is not `repo-admins`. A group is one of these when its `keyOfGroup` is among them.
  */
-export function isGroup(value: string, group: string): boolean {
-  if (value.toLowerCase() === group.toLowerCase()) return true
-  const wanted = normalDn(group)
-  if (wanted !== null) return wanted === normalDn(value)
-  const [first] = parseDn(value) ?? []
-  return first?.length === 1 && first[0]?.[1] === group.toLowerCase()
+export function keysOfValue(value: string): string[] {
+  const rdns = parseDn(value)
+  const keys = [nameKey(value)]
+  if (rdns === null) return keys
+  keys.push(dnKey(inOneSpelling(rdns)))
+  const [[first, ...others] = []] = rdns
+  return first && others.length === 0 ? [...keys, nameKey(first[1])] : keys
 }
+
+/** A group that is named by its DN is never found by a name: a value may begin with an attribute whose value looks like that DN. */
+export function keyOfGroup(group: string): string {
+  const dn = normalDn(group)
+  return dn === null ? nameKey(group) : dnKey(dn)
+}
+
+const nameKey = (name: string) => `name ${name.toLowerCase()}`
+const dnKey = (dn: string) => `dn ${dn}`
 
 /** Whether any group decides about roles. */
 export function mapsGroups(ldap: Settings['ldap']): boolean {
@@ -91,9 +102,10 @@ export function mapsGroups(ldap: Settings['ldap']): boolean {
 
 /** The first role, from admin down, of whose group the person is a member; else the default. */
 export function roleOf(groups: readonly string[], ldap: Settings['ldap']): Role {
+  const keys = new Set(groups.flatMap(keysOfValue))
   const mapped = ROLES.find((role) => {
     const group = ldap[`group_${role}`]
-    return group !== '' && groups.some((value) => isGroup(value, group))
+    return group !== '' && keys.has(keyOfGroup(group))
   })
   return mapped ?? ldap.default_role
 }

@@ -1,13 +1,14 @@
 // Tokens that only enrol machines: for images and configuration management, which must not hold the token of a machine.
-import { sql, type Selectable } from 'kysely'
+import { sql, type ExpressionBuilder, type Selectable } from 'kysely'
 import type { Origin } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { HOUR_MS } from '../../domain/durations.ts'
 import { Problem } from '../../domain/problem.ts'
 import { isoTime, isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
 import { randomToken } from '../../kernel/crypto.ts'
+import { createSerial } from '../../kernel/serial.ts'
 import { tokenDigest } from '../../kernel/token-digest.ts'
-import type { MachineEnrolmentsTable } from '../../store/tables.ts'
+import type { MachineEnrolmentsTable, Tables } from '../../store/tables.ts'
 import { change, type ChangeDeps } from '../change.ts'
 import { ENROLMENT_TOKEN_PREFIX, requireTags, type MachineWithToken } from './machine.ts'
 import { insertMachine } from './machines.ts'
@@ -58,6 +59,32 @@ export function createEnrolments(deps: ChangeDeps & { clock: Clock }): Enrolment
     active: row.revoked_at === null && row.expires_at > clock.now() && row.used < row.most,
   })
 
+  /** All that one token enrols wait for its row: here, because each that waits in the database takes a connection from everybody. */
+  const inTurn = createSerial()
+  const mayEnrol = (token: string) => (is: ExpressionBuilder<Tables, 'machine_enrolments'>) =>
+    is.and([
+      is('token_hash', '=', tokenDigest(token, false)),
+      is('revoked_at', 'is', null),
+      is('expires_at', '>', clock.now()),
+      is('used', '<', is.ref('most')),
+    ])
+
+  const enrolOne = (token: string, name: string, origin: Origin) =>
+    change(deps, 'enrolment', origin, async (tx, note) => {
+      const now = clock.now()
+      const row = await tx
+        .updateTable('machine_enrolments')
+        .set({ used: sql<number>`used + 1` })
+        .where(mayEnrol(token))
+        .returningAll()
+        .executeTakeFirst()
+      if (!row) throw enrolsNone()
+      const by = `enrolment:${row.name}`
+      const made = await insertMachine(tx, { name, tags: row.tags }, { by, enrolment: row.id, now })
+      await note('MACHINE_ENROL', `machine ${name} enrolled`, { machine_id: made.id, enrolment_id: row.id }, by)
+      return made
+    })
+
   return {
     async list() {
       const rows = await db.selectFrom('machine_enrolments').selectAll().orderBy('id', 'desc').limit(LISTED).execute()
@@ -102,23 +129,12 @@ export function createEnrolments(deps: ChangeDeps & { clock: Clock }): Enrolment
         await note('ENROLMENT_REVOKE', `enrolment ${row.name} revoked`, { enrolment_id: id })
       }),
 
-    enrol: ({ token, name }, origin) =>
-      change(deps, 'enrolment', origin, async (tx, note) => {
-        const now = clock.now()
-        const row = await tx
-          .updateTable('machine_enrolments')
-          .set({ used: sql<number>`used + 1` })
-          .where('token_hash', '=', tokenDigest(token, false))
-          .where('revoked_at', 'is', null)
-          .where('expires_at', '>', now)
-          .where(({ eb, ref }) => eb('used', '<', ref('most')))
-          .returningAll()
-          .executeTakeFirst()
-        if (!row) throw new Problem('unauthorized', 'this token enrols no machine: unknown, ended or used up')
-        const by = `enrolment:${row.name}`
-        const made = await insertMachine(tx, { name, tags: row.tags }, { by, enrolment: row.id, now })
-        await note('MACHINE_ENROL', `machine ${name} enrolled`, { machine_id: made.id, enrolment_id: row.id }, by)
-        return made
-      }),
+    async enrol({ token, name }, origin) {
+      const found = await db.selectFrom('machine_enrolments').select('id').where(mayEnrol(token)).executeTakeFirst()
+      if (!found) throw enrolsNone()
+      return inTurn(() => enrolOne(token, name, origin))
+    },
   }
 }
+
+const enrolsNone = () => new Problem('unauthorized', 'this token enrols no machine: unknown, ended or used up')

@@ -1,9 +1,8 @@
 // A machine as clients of the API see it, and the rules for its fields.
 import type { Selectable } from 'kysely'
-import { invalidField } from '../../domain/problem.ts'
+import { invalidField, Problem } from '../../domain/problem.ts'
 import { isoTime, isoTimeOrNull } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
-import { Problem } from '../../domain/problem.ts'
 import type { MachineRight, MachinesTable } from '../../store/tables.ts'
 
 export const MACHINE_TOKEN_PREFIX = 'svcm_'
@@ -15,7 +14,7 @@ export const TAG_PATTERN = '^[a-z0-9][a-z0-9._:/-]{0,63}$'
 export const MOST_TAGS = 50
 export const CERTIFICATE_MAX = 1000
 /** Machines that are not revoked: listeners keep them in memory. */
-export const MOST_MACHINES = 100_000
+const MOST_MACHINES = 100_000
 
 export interface Machine {
   id: number

@@ -8,6 +8,7 @@ import { randomToken } from '../../kernel/crypto.ts'
 import { tokenDigest } from '../../kernel/token-digest.ts'
 import { certificateKey } from '../../serve/access/facts.ts'
 import type { Db } from '../../store/db.ts'
+import { unlessTaken } from '../../store/unique.ts'
 import { change, type ChangeDeps } from '../change.ts'
 import {
   machineOf,
@@ -18,6 +19,8 @@ import {
   type MachineRow,
   type MachineWithToken,
 } from './machine.ts'
+
+const TAKEN = 'another live machine has this name or certificate'
 
 export interface MachineFields {
   name: string
@@ -108,13 +111,10 @@ export function createMachines(deps: ChangeDeps & { clock: Clock }): Machines {
           tags: fields.tags ? requireTags(fields.tags) : before.tags,
           certificate: fields.certificate === undefined ? before.certificate : keyOf(fields.certificate),
         }
-        await requireFree(tx, next, id)
-        const row = await tx
-          .updateTable('machines')
-          .set(next)
-          .where('id', '=', id)
-          .returningAll()
-          .executeTakeFirstOrThrow()
+        const row = await unlessTaken(
+          tx.updateTable('machines').set(next).where('id', '=', id).returningAll().executeTakeFirstOrThrow(),
+          TAKEN,
+        )
         await note('MACHINE_UPDATE', `machine ${row.name} changed`, { machine_id: id, ...next })
         return machineOf(row)
       }),
@@ -150,15 +150,19 @@ export async function insertMachine(
 ): Promise<MachineWithToken> {
   await requireRoom(tx)
   const fields = { name, tags: requireTags(tags), certificate: keyOf(certificate) }
-  await requireFree(tx, fields, null)
   const { token, stored } = newToken()
-  const row = await tx
-    .insertInto('machines')
-    .values({ ...fields, ...stored, rights: ['read'], enrolment_id: enrolment, created_at: now, created_by: by })
-    .onConflict((conflict) => conflict.doNothing())
-    .returningAll()
-    .executeTakeFirst()
-  if (!row) throw new Problem('already_exists', `a live machine has the name ${name}`)
+  const values = {
+    ...fields,
+    ...stored,
+    rights: ['read' as const],
+    enrolment_id: enrolment,
+    created_at: now,
+    created_by: by,
+  }
+  const row = await unlessTaken(
+    tx.insertInto('machines').values(values).returningAll().executeTakeFirstOrThrow(),
+    TAKEN,
+  )
   return { ...machineOf(row), token }
 }
 
@@ -168,26 +172,3 @@ function newToken() {
 }
 
 const keyOf = (certificate: string | null) => (certificate === null ? null : certificateKey(certificate) || null)
-
-/** @throws Problem `already_exists` when another live machine has the name or the certificate */
-async function requireFree(
-  tx: Db,
-  { name, certificate }: { name: string; certificate: string | null },
-  own: number | null,
-): Promise<void> {
-  const taken = await tx
-    .selectFrom('machines')
-    .select(['name'])
-    .where('revoked_at', 'is', null)
-    .where('id', '!=', own ?? 0)
-    .where(({ or, eb, fn }) =>
-      or([
-        eb(fn('lower', ['name']), '=', name.toLowerCase()),
-        ...(certificate === null ? [] : [eb('certificate', '=', certificate)]),
-      ]),
-    )
-    .executeTakeFirst()
-  if (!taken) return
-  const isName = taken.name.toLowerCase() === name.toLowerCase()
-  throw new Problem('already_exists', `the live machine ${taken.name} has this ${isName ? 'name' : 'certificate'}`)
-}

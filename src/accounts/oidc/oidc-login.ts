@@ -13,7 +13,7 @@ import { adoptAccount, type ExternalAccount, type SignInRefusal } from '../exter
 import type { LoginAnswer, SecondStep } from '../second-step.ts'
 import { groupsOf, mapsRoles, roleOf, textOf } from './claims.ts'
 import { exchangeCode, failed, type CallbackInput } from './code-grant.ts'
-import type { Providers } from './providers.ts'
+import { endpointsOf, type Providers } from './providers.ts'
 
 /** How long a person may take at the provider. */
 const WAITING_MS = 10 * 60_000
@@ -120,7 +120,8 @@ export function createOidcLogin(
 
     async authorize({ code_challenge, state, redirect_uri }) {
       const oidc = enabled()
-      const redirect = redirectOf(deps.settings())
+      const settings = deps.settings()
+      const redirect = redirectOf(settings)
       if (redirect_uri !== undefined && redirect_uri !== redirect)
         throw invalidField('redirect_uri', `must be ${redirect}, as in the settings`)
       const config = await providers.forLogin(oidc)
@@ -134,14 +135,7 @@ export function createOidcLogin(
         .execute()
       await sql`delete from oidc_logins where state_hash in (select state_hash from oidc_logins where expires_at <= ${now}
         limit ${CLEANED_AT_ONCE} for update skip locked)`.execute(db)
-      const authorization_url = openid.buildAuthorizationUrl(config, {
-        redirect_uri: redirect,
-        scope: oidc.scopes,
-        state,
-        nonce,
-        code_challenge,
-        code_challenge_method: 'S256',
-      }).href
+      const authorization_url = loginAddress(config, settings, { state, nonce, code_challenge })
       return { authorization_url, redirect_uri: redirect }
     },
 
@@ -169,13 +163,20 @@ export function createOidcLogin(
     async testDiscovery(url) {
       if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
         throw invalidField('discovery_url', 'must be an address that begins with http:// or https://')
-      const { issuer, authorization_endpoint, token_endpoint, jwks_uri } = await providers.discover(url)
-      const isAddress = (value: unknown): value is string => typeof value === 'string' && URL.canParse(value)
-      if (!isAddress(authorization_endpoint) || !isAddress(token_endpoint) || !isAddress(jwks_uri))
-        throw new Problem('upstream_error', `${issuer} names no authorization endpoint, no token endpoint or no keys`)
+      const { issuer, authorization_endpoint, token_endpoint, jwks_uri } = endpointsOf(await providers.discover(url))
       return { ok: true, issuer, auth_ep: authorization_endpoint, token_ep: token_endpoint, jwks_uri }
     },
   }
+}
+
+/** The address to which a browser goes for a login. */
+export function loginAddress(
+  config: openid.Configuration,
+  settings: Pick<Settings, 'app_url' | 'oidc'>,
+  login: { state: string; nonce: string; code_challenge: string },
+): string {
+  const wanted = { redirect_uri: redirectOf(settings), scope: settings.oidc.scopes, code_challenge_method: 'S256' }
+  return openid.buildAuthorizationUrl(config, { ...wanted, ...login }).href
 }
 
 /** Where the provider sends the browser back. */

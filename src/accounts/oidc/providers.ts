@@ -111,6 +111,16 @@ function authenticate(secret: string): openid.ClientAuth {
   }
 }
 
+/** The addresses that a login needs. @throws Problem `upstream_error` with the names of those that the provider lacks */
+export function endpointsOf({ issuer, ...metadata }: openid.ServerMetadata) {
+  const { authorization_endpoint = '', token_endpoint = '', jwks_uri = '' } = metadata
+  const endpoints = { authorization_endpoint, token_endpoint, jwks_uri }
+  const isAddress = (value: unknown) => typeof value === 'string' && URL.canParse(value)
+  const missing = Object.entries(endpoints).flatMap(([name, value]) => (isAddress(value) ? [] : name))
+  if (missing.length > 0) throw new Problem('upstream_error', `${issuer} names no ${missing.join(', no ')}`)
+  return { issuer, ...endpoints }
+}
+
 /** A failure to read what a provider publishes. */
 export function providerProblem(error: unknown): Problem {
   if (error instanceof Problem) return error

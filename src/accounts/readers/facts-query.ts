@@ -3,11 +3,13 @@ import { sql } from 'kysely'
 import type { Scopes } from '../../domain/scopes.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Facts } from '../../serve/access/facts.ts'
+import { append } from '../../kernel/append.ts'
+import { createKeyed } from '../../kernel/keyed.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
 import type { ReaderKind } from '../../store/tables.ts'
-import { isGroup } from '../ldap/names.ts'
-import { endOfStanding, type DirectoryStanding } from '../standing.ts'
+import { keyOfGroup, keysOfValue } from '../ldap/names.ts'
+import { endOfStanding, STANDING_COLUMNS, type DirectoryStanding } from '../standing.ts'
 
 /** Credentials between two looks at the clock. */
 const PACE = 256
@@ -31,9 +33,13 @@ export async function accessFacts(db: Db, settings: Pick<Settings, 'ldap' | 'oid
   const credentials: Facts['credentials'] = []
   const certificates: Facts['certificates'] = []
   const pace = createPacer()
+  /** Thousands of machines have the same tags. */
+  const numberOfTags = createKeyed((tags: string) => made.numberOf(rules.ofTags(tags.split(' '))))
   for (const machine of await machinesWithRead(db)) {
+    const own = rules.ofMachine(machine.id)
+    const number = own ? made.numberOf([...own, ...rules.ofTags(machine.tags)]) : numberOfTags(machine.tags.join(' '))
     if (machine.certificate !== null) certificates.push([machine.certificate, credentials.length])
-    credentials.push([machine.token_hash, made.numberOf(rules.ofMachine(machine)), `machine:${machine.name}`, 0])
+    credentials.push([machine.token_hash, number, `machine:${machine.name}`, 0])
     if (credentials.length % PACE === 0) await pace()
   }
   for (const token of rules.namePeople ? await tokensOfPeople(db, now) : []) {
@@ -63,30 +69,19 @@ interface Place {
 function createRules(rules: readonly Rule[]) {
   const placesBy = (kind: ReaderKind, keyOf: (rule: Rule) => string | number | null) => {
     const places = new Map<string | number | null, string[]>()
-    for (const rule of rules)
-      if (rule.kind === kind) places.set(keyOf(rule), [...(places.get(keyOf(rule)) ?? []), rule.place])
+    for (const rule of rules) if (rule.kind === kind) append(places, keyOf(rule), rule.place)
     return places
   }
   const byTag = placesBy('tag', ({ name }) => name)
   const byMachine = placesBy('machine', ({ machine_id: id }) => id)
   const byPerson = placesBy('person', ({ user_id: id }) => id)
-  const byGroup = [...placesBy('group', ({ name }) => name)]
+  const byGroup = placesBy('group', ({ name }) => keyOfGroup(name))
   /** Many people are in the same groups, and names of groups are parsed. */
-  const groups = new Map<string, string[]>()
-  const ofGroup = (group: string) => {
-    let places = groups.get(group)
-    if (!places) {
-      places = byGroup.flatMap(([name, those]) => (isGroup(group, String(name)) ? those : []))
-      groups.set(group, places)
-    }
-    return places
-  }
+  const ofGroup = createKeyed((group: string) => keysOfValue(group).flatMap((key) => byGroup.get(key) ?? []))
   return {
-    namePeople: byPerson.size + byGroup.length > 0,
-    ofMachine: (machine: { id: number; tags: readonly string[] }): string[] => [
-      ...(byMachine.get(machine.id) ?? []),
-      ...machine.tags.flatMap((tag) => byTag.get(tag) ?? []),
-    ],
+    namePeople: byPerson.size + byGroup.size > 0,
+    ofMachine: (id: number): string[] | undefined => byMachine.get(id),
+    ofTags: (tags: readonly string[]): string[] => tags.flatMap((tag) => byTag.get(tag) ?? []),
     ofPerson: (token: { owner_id: number; groups: readonly string[] }): string[] => [
       ...(byPerson.get(token.owner_id) ?? []),
       ...token.groups.flatMap(ofGroup),
@@ -161,12 +156,11 @@ interface TokenOfPerson extends DirectoryStanding {
 /** Live tokens of active people who are named by a rule, or are in a group. */
 async function tokensOfPeople(db: Db, now: Date): Promise<TokenOfPerson[]> {
   const { rows } = await sql<TokenOfPerson>`
-    select t.name, t.token_hash, t.scopes, t.expires_at, u.id as owner_id, u.auth_source, u.directory_checked_at,
-      u.directory_gone_at, u.last_login, u.created_at,
-      array(select g.name from user_groups g where g.user_id = u.id order by 1) as groups
-    from api_tokens t join users u on u.id = t.created_by_id and u.active
+    select t.name, t.token_hash, t.scopes, t.expires_at, users.id as owner_id, ${sql.join(STANDING_COLUMNS.map((column) => sql.ref(column)))},
+      array(select g.name from user_groups g where g.user_id = users.id order by 1) as groups
+    from api_tokens t join users on users.id = t.created_by_id and users.active
     where t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
-      and (exists (select from readers r where r.user_id = u.id) or exists (select from user_groups g where g.user_id = u.id))
+      and (exists (select from readers r where r.user_id = users.id) or exists (select from user_groups g where g.user_id = users.id))
     order by t.id`.execute(db)
   return rows
 }

@@ -88,7 +88,24 @@ export function createFactsWriter(deps: FactsWriterDeps): FactsWriter {
     }
   }
 
-  const write = createShared(make)
+  async function stampAgain(): Promise<void> {
+    if (!written) return make()
+    const now = clock.now()
+    await stamp(now, written.digest)
+    written.stampedAt = now.getTime()
+  }
+
+  /** One after the other: a stamp that was begun before a change must not replace the stamp of that change. */
+  let isWhole = false
+  const run = createShared(() => {
+    const work = isWhole ? make : stampAgain
+    isWhole = false
+    return work()
+  })
+  const write = () => {
+    isWhole = true
+    return run()
+  }
 
   return {
     write,
@@ -106,8 +123,7 @@ export function createFactsWriter(deps: FactsWriterDeps): FactsWriter {
       if (!written || now.getTime() - written.madeAt >= WHOLE_MS || (await accessRevision(db)) !== written.revision)
         return write()
       if (now.getTime() - written.stampedAt < STAMP_MS) return
-      await stamp(now, written.digest)
-      written.stampedAt = now.getTime()
+      await run()
     },
   }
 }

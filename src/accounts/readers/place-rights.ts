@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { digestsOf } from '../../serve/access/credentials.ts'
 import type { Db } from '../../store/db.ts'
-import { isGroup } from '../ldap/names.ts'
+import { keyOfGroup, keysOfValue } from '../ldap/names.ts'
 
 export interface PlaceRights {
   /** Whether the place has rights at all: until then, everybody with an account may read it. */
@@ -48,10 +48,10 @@ export function createPlaceRights(db: Db): PlaceRights {
         .where('kind', 'in', ['person', 'group'])
         .execute()
       if (rights.some(({ user_id: id }) => id === userId)) return true
-      const named = rights.filter(({ kind }) => kind === 'group')
-      if (named.length === 0) return false
+      const named = new Set(rights.flatMap(({ kind, name }) => (kind === 'group' ? keyOfGroup(name) : [])))
+      if (named.size === 0) return false
       const groups = await db.selectFrom('user_groups').select('name').where('user_id', '=', userId).execute()
-      return named.some(({ name }) => groups.some((group) => isGroup(group.name, name)))
+      return groups.some(({ name }) => keysOfValue(name).some((key) => named.has(key)))
     },
   }
 }

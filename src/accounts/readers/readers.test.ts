@@ -13,7 +13,7 @@ import { certificateKey, newFactsKey } from '../../serve/access/facts.ts'
 import { digestsOf } from '../../serve/access/credentials.ts'
 import { createKnownAccess, type KnownAccess } from '../../serve/access/known-access.ts'
 import type { Database } from '../../store/db.ts'
-import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, ROOT, type Accounts } from '../fixture.ts'
+import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, outcomes, ROOT, type Accounts } from '../fixture.ts'
 import type { ReaderKind } from '../../store/tables.ts'
 import { createFactsWriter } from './facts-writer.ts'
 import { createPlaceRights } from './place-rights.ts'
@@ -118,6 +118,16 @@ describe('machines', () => {
     )
   })
 
+  test('that take one name or certificate at the same moment: one has it', async () => {
+    const two = [await machine('db-01'), await machine('db-02')]
+    for (const fields of [{ name: 'Web-01' }, { certificate: 'CN=web-01' }]) {
+      const renamed = await outcomes(two.map(({ id }) => at.machines.update(id, fields, ROOT, ORIGIN)))
+      expect(renamed.sort()).toEqual(['already_exists', 'ok'])
+    }
+    const made = await outcomes(['web-02', 'WEB-02'].map((name) => machine(name)))
+    expect(made.sort()).toEqual(['already_exists', 'ok'])
+  })
+
   test('are at most as many as listeners can keep in memory', async () => {
     await sql`insert into machines (name, tags, rights, token_hash, token_hint, created_at, created_by)
       select 'm' || n, '{}', '{read}', n::text, '', now(), '' from generate_series(1, 100000) n`.execute(database.db)
@@ -163,6 +173,15 @@ describe('enrolments', () => {
     expect(await outcome(enrol(second.token, 'web-02'))).toBe('unauthorized')
     expect(await outcome(enrol(made.token, 'web-02'))).toBe('unauthorized')
     expect(await reads(made.token)).toEqual([])
+  })
+
+  test('very many at once leave the database to others', async () => {
+    const { token } = await enrolment(60)
+    let enrolled = 0
+    const all = Promise.all(Array.from({ length: 60 }, async (_, n) => (await enrol(token, `web-${n}`), enrolled++)))
+    await database.db.selectFrom('distributions').select('codename').execute()
+    expect(enrolled).toBeLessThan(10)
+    await all
   })
 
   test('racing machines do not exceed the most', async () => {

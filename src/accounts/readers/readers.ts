@@ -13,7 +13,7 @@ import { usernameKey } from '../user.ts'
 export const READER_KINDS = ['person', 'group', 'machine', 'tag'] as const satisfies readonly ReaderKind[]
 export const READER_NAME_MAX = 1000
 /** All are read for each change of rights. */
-export const MOST_READERS = 10_000
+const MOST_READERS = 10_000
 
 export interface ReaderView {
   id: number

@@ -2,11 +2,10 @@
 import { AUDIT_RESULTS } from '../../domain/audit.ts'
 import { invalidField } from '../../domain/problem.ts'
 import type { AuditLog } from '../../audit/log.ts'
-import { auditLines, auditPage, removedPart, type AuditFilter } from '../../audit/audit-query.ts'
-import { entryOf } from '../../audit/chain.ts'
+import { auditPage, entriesAfter, removedPart, type AuditFilter } from '../../audit/audit-query.ts'
+import { entryOf, type EntryRow } from '../../audit/chain.ts'
 import type { Db } from '../../store/db.ts'
-import { csvLine } from '../http/csv.ts'
-import { sendLines } from '../http/export.ts'
+import { allPages, linesOf, sendLines } from '../http/export.ts'
 import { type Route } from '../http/route.ts'
 import { page } from '../http/schemas.ts'
 import { getArtifactsAuditLogs, getArtifactsAuditExport } from './audit.contract.ts'
@@ -28,7 +27,8 @@ export function auditRoutes({ db, audit }: { db: Db; audit: AuditLog }): Route[]
       await audit.flush()
       const { keptFrom } = await removedPart(db)
       if (keptFrom !== null) reply.header('x-audit-kept-from', keptFrom)
-      return sendLines(reply, 'audit', as, as === 'csv' ? asCsv(db, filter) : auditLines(db, filter))
+      const pages = allPages<EntryRow>((after, most) => entriesAfter(db, filter, after, most))
+      return sendLines(reply, 'audit', as, linesOf(as, COLUMNS, pages, entryOf))
     }),
   ]
 }
@@ -37,14 +37,6 @@ const COLUMNS = [
   ...(['seq', 'timestamp', 'action', 'result', 'outcome', 'user', 'package', 'version'] as const),
   ...(['distribution', 'arch', 'detail', 'ip', 'request_id'] as const),
 ]
-
-async function* asCsv(db: Db, filter: AuditFilter): AsyncGenerator<string> {
-  yield csvLine(COLUMNS)
-  yield* auditLines(db, filter, (row) => {
-    const entry = entryOf(row)
-    return csvLine(COLUMNS.map((column) => entry[column]))
-  })
-}
 
 interface Given extends Omit<AuditFilter, 'from' | 'to'> {
   from?: string | undefined

@@ -17,13 +17,15 @@ export function sendLines(reply: FastifyReply, name: string, as: ExportAs, lines
 }
 
 /** The lines of pages of entries. CSV has these columns; a list in a cell is separated by spaces. */
-export async function* linesOf<K extends string, R extends Record<K, Cell>>(
+export async function* linesOf<R, K extends string>(
   as: ExportAs,
   columns: readonly K[],
   pages: AsyncIterable<readonly R[]>,
+  shown: (row: R) => Record<K, Cell>,
 ): AsyncGenerator<string> {
   if (as === 'csv') yield csvLine(columns)
-  for await (const rows of pages) yield rows.map((row) => (as === 'csv' ? cells(row, columns) : jsonLine(row))).join('')
+  const line = (row: Record<K, Cell>) => (as === 'csv' ? cells(row, columns) : jsonLine(row))
+  for await (const rows of pages) yield rows.map((row) => line(shown(row))).join('')
 }
 
 const jsonLine = (row: object) => `${JSON.stringify(row)}\n`
@@ -36,12 +38,16 @@ const cells = <K extends string>(row: Record<K, Cell>, columns: readonly K[]) =>
     }),
   )
 
-/** Pages from the first until one is not full. Entries that come or go meanwhile may be missing or appear twice. */
-export async function* allPages<R>(read: (at: { page: number; perPage: number }) => Promise<readonly R[]>) {
-  for (let page = 1; ; page++) {
-    const rows = await read({ page, perPage: PER_PAGE })
+/**
+ * Pages until one is not full. Entries that come or go meanwhile may be missing; none appears twice.
+ * @param read the first entries after one
+ */
+export async function* allPages<R>(read: (after: R | null, most: number) => Promise<readonly R[]>) {
+  for (let after: R | null = null; ;) {
+    const rows: readonly R[] = await read(after, PER_PAGE)
     if (rows.length > 0) yield rows
     if (rows.length < PER_PAGE) return
+    after = rows.at(-1) ?? null
   }
 }
 

@@ -1,6 +1,7 @@
 // Other protocols that the API speaks below a prefix: their form of errors, and the credential they ask for.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Problem } from '../../domain/problem.ts'
+import { basicTexts } from '../../serve/access/credentials.ts'
 import { pathOf, segmentsOf, type Addressed } from './paths.ts'
 import { answerOf, type ErrorAnswer } from './problems.ts'
 
@@ -23,8 +24,7 @@ export interface Protocol {
 export function credentialOf(protocol: Protocol | undefined, header: string | undefined): string | undefined {
   const basic = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(header ?? '')?.[1]
   if (protocol?.challenge.scheme !== 'Basic' || basic === undefined) return header
-  const text = Buffer.from(basic, 'base64').toString()
-  return `Bearer ${text.slice(text.indexOf(':') + 1)}`
+  return `Bearer ${basicTexts(basic)[0]}`
 }
 
 /** @returns the protocol of a request target; null for our own API */

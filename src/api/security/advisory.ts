@@ -27,20 +27,14 @@ export interface AdvisoryDeps {
 export function securityAdvisoryRoutes(deps: AdvisoryDeps): Route[] {
   const { db, clock } = deps
 
-  /** For each row, the newest of these versions that is newer than the row's own. */
-  async function fixesOf(rows: readonly AffectedRow[]): Promise<Map<AffectedRow, string>> {
+  /** For each row the newest version that does not have the finding; null where none is newer than the row's own. */
+  async function fixesOf(rows: readonly AffectedRow[]): Promise<(string | null)[]> {
     const sound = await soundBeside(db, rows)
-    return new Map(
-      rows.flatMap((row) => {
-        const { compare } = deps.offered(row.distribution).format.versions
-        const [newest] = sound
-          .filter(({ package_id: id, cve }) => id === row.package_id && cve === row.cve)
-          .map(({ version }) => version)
-          .filter((version) => compare(version, row.version) > 0)
-          .sort((a, b) => compare(b, a))
-        return newest === undefined ? [] : [[row, newest] as const]
-      }),
-    )
+    return rows.map(({ distribution, version }, n) => {
+      const { compare } = deps.offered(distribution).format.versions
+      const newest = sound[n]!.reduce((best, one) => (compare(one, best) > 0 ? one : best), version)
+      return newest === version ? null : newest
+    })
   }
 
   return [
@@ -53,7 +47,7 @@ export function securityAdvisoryRoutes(deps: AdvisoryDeps): Route[] {
       const decisions = mayAccess(caller.role, 'auditor+') ? await decisionsAbout(db, [id, ...ids]) : null
       return {
         ...page(
-          rows.map((row) => affectedOf(row, fixes.get(row) ?? null)),
+          rows.map((row, n) => affectedOf(row, fixes[n]!)),
           total,
           query,
         ),

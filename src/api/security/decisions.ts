@@ -1,7 +1,8 @@
 // /security/decisions: list, change and assign decisions; the check of deadlines; the report.
 import type { Settings } from '../../domain/settings.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
-import { decisionOf, findDecision } from '../../review/decisions.ts'
+import { decisionOf } from '../../review/decisions.ts'
+import { findDecision } from '../../review/lock-decision.ts'
 import type { Review } from '../../review/review.ts'
 import { decisionPage, type DecisionFilter } from '../../packages/records/decision-query.ts'
 import type { Downloads } from '../../operations/downloads/downloads.ts'

@@ -1,9 +1,10 @@
 // Lists of /security as files.
 import type { Clock } from '../../kernel/clock.ts'
-import { decisionPage } from '../../packages/records/decision-query.ts'
-import { findingPage } from '../../packages/records/vulnerability-query.ts'
+import { decisionsBefore } from '../../packages/records/decision-query.ts'
+import { findingsAfter, type VulnerabilityRow } from '../../packages/records/vulnerability-query.ts'
 import { decisionOf } from '../../review/decisions.ts'
 import type { Db } from '../../store/db.ts'
+import type { DecisionRow } from '../../store/tables.ts'
 import { allPages, linesOf, sendLines } from '../http/export.ts'
 import { handle, type Route } from '../http/route.ts'
 import { getSecurityDecisionsExport, getSecurityVulnerabilitiesExport } from './exports.contract.ts'
@@ -23,15 +24,14 @@ export function securityExportRoutes({ db, clock }: { db: Db; clock: Clock }): R
   return [
     handle(getSecurityVulnerabilitiesExport, async ({ query: { as, ...query }, reply }) => {
       const filter = vulnerabilityFilter(query)
-      const pages = allPages(async (at) => (await findingPage(db, filter, at)).map(packageFindingOf))
-      return sendLines(reply, 'vulnerabilities', as, linesOf(as, FINDING_COLUMNS, pages))
+      const pages = allPages<VulnerabilityRow>((after, most) => findingsAfter(db, filter, after, most))
+      return sendLines(reply, 'vulnerabilities', as, linesOf(as, FINDING_COLUMNS, pages, packageFindingOf))
     }),
     handle(getSecurityDecisionsExport, async ({ query: { as, assigned_to: assignedTo, ...query }, reply }) => {
-      const pages = allPages(async (at) => {
-        const { rows } = await decisionPage(db, { ...query, assignedTo }, at)
-        return rows.map((row) => decisionOf(row, clock.now()))
-      })
-      return sendLines(reply, 'decisions', as, linesOf(as, DECISION_COLUMNS, pages))
+      const filter = { ...query, assignedTo }
+      const pages = allPages<DecisionRow>((before, most) => decisionsBefore(db, filter, before, most))
+      const shown = (row: DecisionRow) => decisionOf(row, clock.now())
+      return sendLines(reply, 'decisions', as, linesOf(as, DECISION_COLUMNS, pages, shown))
     }),
   ]
 }

@@ -5,21 +5,18 @@ import { isoTime } from '../../kernel/clock.ts'
 import { pageOf, type NotifiedEvent } from './events.ts'
 import { render, type Item, type Rendered } from './letter.ts'
 
-/** The package of an item. */
-export type LetterSubject = PageSubject
-
-export interface HeldItem extends LetterSubject {
+export interface HeldItem extends PageSubject {
   /** its current findings; null when the record is deleted or was never scanned */
   findings: { worst: Severity | null; counts: SeverityCounts; exploited: readonly string[] } | null
   due: Date | null
   reason: string | null
 }
 
-export interface DeadlineItem extends LetterSubject {
+export interface DeadlineItem extends PageSubject {
   due: string | null
 }
 
-export interface DecidedItem extends LetterSubject {
+export interface DecidedItem extends PageSubject {
   /** the action, such as `approve`, or `assigned` */
   action: string
   by: string | null
@@ -29,7 +26,7 @@ export interface DecidedItem extends LetterSubject {
   target: string | null
 }
 
-export interface AlertItem extends LetterSubject {
+export interface AlertItem extends PageSubject {
   what: string | null
   at: Date
 }
@@ -163,11 +160,11 @@ export function resetLetter(username: string, link: string, minutes: number): Re
   })
 }
 
-const ALL: LetterSubject = { package: null, version: null, arch: null, distribution: null }
+const ALL: PageSubject = { package: null, version: null, arch: null, distribution: null }
 
 const linksTo =
   (appUrl: string) =>
-  (event: NotifiedEvent, about: LetterSubject = ALL) =>
+  (event: NotifiedEvent, about: PageSubject = ALL) =>
     appPage(appUrl, pageOf(event, about))
 
 const WORDS: Record<string, string> = {
@@ -179,11 +176,11 @@ const WORDS: Record<string, string> = {
 
 const wordOf = (action: string) => WORDS[action] ?? action.replaceAll('_', ' ')
 
-const nameOf = (about: LetterSubject) =>
+const nameOf = (about: PageSubject) =>
   [about.package, about.version, about.distribution && `in ${about.distribution}`].filter(Boolean).join(' ') ||
   'a package'
 
-const titleOf = (about: LetterSubject) =>
+const titleOf = (about: PageSubject) =>
   [
     about.package ?? 'a package',
     about.version,

@@ -5,6 +5,7 @@ import type { PackageStatus } from '../../domain/status.ts'
 import type { FormatId } from '../../domain/package.ts'
 import type { Db } from '../../store/db.ts'
 import type { DecisionRow } from '../../store/tables.ts'
+import { MOST_SIBLINGS } from './fixed-here.ts'
 import { offset, type At } from './review-query.ts'
 
 /** Most CVEs that one advisory stands for here. */
@@ -88,21 +89,27 @@ export async function worstFinding(
   return row ?? null
 }
 
-/** Published versions beside these records, in their places, that do not have the finding. */
+/** For each record the published versions beside it, in its place, that do not have the finding; of very many the last that arrived. */
 export async function soundBeside(
   db: Db,
   rows: readonly Pick<AffectedRow, 'package_id' | 'cve'>[],
-): Promise<{ package_id: number; cve: string; version: string }[]> {
+): Promise<string[][]> {
   if (rows.length === 0) return []
   const [ids, cves] = [rows.map((row) => row.package_id), rows.map(({ cve }) => cve)]
-  const found = await sql<{ package_id: number; cve: string; version: string }>`
-    select wanted.id as package_id, wanted.cve, other.version
-    from unnest(${ids}::bigint[], ${cves}::text[]) as wanted (id, cve)
-    join packages p on p.id = wanted.id
-    join packages other on other.distribution = p.distribution and other.name = p.name and other.arch = p.arch
-      and other.status = 'published' and other.last_scan is not null
-    where not exists (select from findings f where f.package_id = other.id and f.cve = wanted.cve)`.execute(db)
-  return found.rows
+  const found = await sql<{ versions: string[] }>`
+    with wanted as (
+      select n, wanted.cve, distribution, name, arch
+      from unnest(${ids}::bigint[], ${cves}::text[]) with ordinality as wanted (id, cve, n) left join packages p on p.id = wanted.id),
+    beside as materialized (
+      select place.*, other.id, other.version from (select distinct distribution, name, arch from wanted) place cross join lateral (
+        select p.id, p.version from packages p
+        where p.distribution = place.distribution and p.name = place.name and p.arch = place.arch
+          and p.status = 'published' and p.last_scan is not null order by p.id desc limit ${MOST_SIBLINGS}) other)
+    select coalesce(array_agg(beside.version) filter (where beside.id is not null), '{}') as versions
+    from wanted left join beside on beside.distribution = wanted.distribution and beside.name = wanted.name and beside.arch = wanted.arch
+      and not exists (select from findings f where f.package_id = beside.id and f.cve = wanted.cve)
+    group by n order by n`.execute(db)
+  return found.rows.map(({ versions }) => versions)
 }
 
 /** The last decisions that name one of these, in force or not. */

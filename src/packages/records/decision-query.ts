@@ -18,6 +18,28 @@ export async function decisionPage(
   filter: DecisionFilter,
   at: { page: number; perPage: number },
 ): Promise<{ rows: DecisionRow[]; total: number }> {
+  const query = matching(db, filter)
+  const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const rows = await newest(query, at.perPage)
+    .offset((at.page - 1) * at.perPage)
+    .execute()
+  return { rows, total }
+}
+
+/** The newest decisions that are older than one. The cost does not depend on their number. */
+export async function decisionsBefore(
+  db: Db,
+  filter: DecisionFilter,
+  before: DecisionRow | null,
+  most: number,
+): Promise<DecisionRow[]> {
+  const query = matching(db, filter)
+  return newest(before ? query.where('id', '<', before.id) : query, most).execute()
+}
+
+const newest = (query: ReturnType<typeof matching>, most: number) => query.selectAll().orderBy('id', 'desc').limit(most)
+
+function matching(db: Db, filter: DecisionFilter) {
   let query = db.selectFrom('decisions')
   if (filter.package !== undefined) query = query.where('package', '=', filter.package)
   if (filter.version !== undefined) query = query.where('version', '=', filter.version)
@@ -26,12 +48,5 @@ export async function decisionPage(
   if (filter.active !== undefined) query = query.where('active', '=', filter.active)
   if (filter.assignedTo !== undefined) query = query.where('assigned_to', '=', filter.assignedTo)
   if (filter.unassigned) query = query.where('assigned_to', 'is', null).where('active', '=', true)
-  const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const rows = await query
-    .selectAll()
-    .orderBy('id', 'desc')
-    .limit(at.perPage)
-    .offset((at.page - 1) * at.perPage)
-    .execute()
-  return { rows, total }
+  return query
 }

@@ -52,7 +52,7 @@ function having({ fixed_here: here, fixed_waiting: waiting }: FixedHere, fixes: 
 }
 
 /** Versions of one name that are compared. */
-const MOST_SIBLINGS = 100
+export const MOST_SIBLINGS = 100
 
 export interface FixOfRecord extends FixedHere {
   /** the version that fixes all that holds it */

@@ -15,7 +15,8 @@ export function digestsOf(authorization: string): string[] {
   return token === undefined ? [] : [tokenDigest(token, false), tokenDigest(token, true)]
 }
 
-function basicTexts(value: string): string[] {
+/** Password and name of Basic; the only text where there is no colon. */
+export function basicTexts(value: string): string[] {
   const text = Buffer.from(value, 'base64').toString('utf8')
   const colon = text.indexOf(':')
   return colon < 0 ? [text] : [text.slice(colon + 1), text.slice(0, colon)]

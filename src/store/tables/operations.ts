@@ -51,9 +51,9 @@ export interface KeptAnswersTable {
   holder: string
   /** when it was answered; while it runs, when its process last said so */
   touched_at: Date
-  /** digest of the request; null while it runs */
+  /** says that the answer has the digest of the request; null while it runs */
   request: OrNull<string>
-  /** sealed; null while it runs */
+  /** sealed, with the digest; null while it runs */
   answer: OrNull<string>
 }
 
