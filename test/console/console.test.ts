@@ -318,6 +318,21 @@ describe('what comes from upstream', () => {
 })
 
 describe('the rest', () => {
+  test('each page of the palette has keys of its own, and they open it', async () => {
+    const { page } = await place(ADMIN)
+    await page.keyboard.press('/')
+    const keys = page.getByRole('dialog').getByText(/^g .$/)
+    await keys.first().waitFor()
+    const shown = await keys.allInnerTexts()
+    expect(shown.length).toBeGreaterThan(15)
+    expect(new Set(shown).size).toBe(shown.length)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('g')
+    await page.keyboard.press('n')
+    await titled(page, 'Machines')
+  })
+
   test('filters are in the address, and Back restores them', async () => {
     const { page } = await place(MAINTAINER)
     await page.goto('/packages')
