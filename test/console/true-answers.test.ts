@@ -8,12 +8,14 @@ import { readAdvisories } from '../gate/read-advisories.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { writeAdvisories } from '../samples/osv.ts'
 import { ADMIN, removeTemporary, startService, type Service } from '../service.ts'
+import { widthOver } from './axe.ts'
 import { openBrowser, seat, signIn, titled, type Person, type Seat } from './browser.ts'
 
 const PASSWORD = 'Console-pass-1'
 const MARIA: Person = { username: 'maria', password: PASSWORD }
 const MAX: Person = { username: 'max', password: PASSWORD }
 const ADA: Person = { username: 'ada', password: PASSWORD }
+const WORD = 'w'.repeat(200)
 const HELD = ['dated', 'raced', 'late', 'one', 'two', 'three', 'rest']
 
 let browser: Browser
@@ -181,6 +183,31 @@ test('two administrators and one account: the second is told what it is now, and
   await dialog.getByRole('button', { name: 'Save' }).click()
   await expect.poll(async () => (await stored()).full_name).toBe('Max the Second')
   expect((await stored()).email).toBe('max@example.org')
+})
+
+test('two people and one mirror: what the other changed is named, also after the page was read again', async () => {
+  const source = { name: 'Vendor', url: 'https://packages.example.org', type: 'rpm', target: 'almalinux9' }
+  const { body } = await service.call('POST', '/import/sources', { ...source, allow_unsigned: true })
+  const mirror = (change: object) =>
+    service.call('PUT', `/import/mirror/sources/${body.id}`, { names: ['one'], ...change })
+  expect((await mirror({})).status).toBe(200)
+  const page = await place(MARIA, `/import?tab=mirrors&source=${body.id}`)
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('switch', { name: 'Include it in the daily run' }).waitFor()
+  expect((await mirror({ names: ['one', WORD] })).status).toBe(200)
+  const again = page.waitForResponse(({ url }) => url().endsWith(`/import/mirror/sources/${body.id}`))
+  // As after a return to this tab.
+  await page.evaluate("dispatchEvent(new Event('visibilitychange'))")
+  await again
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText(/^selection is now .*wwww/).waitFor()
+  await page.setViewportSize({ width: 390, height: 900 })
+  await expect.poll(() => widthOver(page)).toBeLessThanOrEqual(0)
+  await dialog.getByRole('button', { name: 'Load what it is now' }).click()
+  await dialog.getByRole('alert').waitFor({ state: 'detached' })
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
 })
 
 describe('what a list says', () => {
