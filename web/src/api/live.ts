@@ -6,7 +6,8 @@ import { client, read, type Endpoint } from './api.ts'
 
 /** The queries that each event marks as stale. */
 const STALE: Record<string, readonly Endpoint[]> = {
-  snapshot: ['GET /dashboard/summary'],
+  // Without events, this is what is polled.
+  snapshot: ['GET /dashboard/summary', 'GET /tasks', 'GET /artifacts/admin/drift'],
   package: [
     'GET /dashboard/summary',
     'GET /dashboard/stats',
@@ -36,6 +37,8 @@ const STALE: Record<string, readonly Endpoint[]> = {
   health: ['GET /health'],
   dropped: [
     'GET /dashboard/summary',
+    'GET /tasks',
+    'GET /artifacts/admin/drift',
     'GET /dashboard/stats',
     'GET /artifacts',
     'GET /artifacts/{name}',
