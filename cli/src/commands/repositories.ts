@@ -3,6 +3,7 @@ import { FLAGS, must, type Command, type Context, type Given } from '../command.
 import { EXITS } from '../exits.ts'
 import { failed, need, usage } from '../failure.ts'
 import { printRows } from '../listing.ts'
+import { once } from '../once.ts'
 import { confirm } from '../prompt.ts'
 import { plain } from '../terminal.ts'
 
@@ -49,7 +50,7 @@ async function create(context: Context, given: Given) {
     description: given.text('description'),
     public: given.is('public'),
   }
-  const made = need(await client.call('POST /registries', { body, signal }))
+  const made = need(await client.call('POST /registries', { body, headers: once(), signal }))
   if (context.json) terminal.document(made)
   else terminal.print(`made ${made.key}: ${made.url}`)
   return EXITS.done
