@@ -9,10 +9,12 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { When } from '../../parts/when.tsx'
+import { count } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
 import type { Registry } from './registries.ts'
 
 const route = getRouteApi('/repositories/$format/$name')
+const KINDS = { hosted: 'A hosted repository', proxy: 'A proxy', group: 'A group' } as const
 type Details = Answered<'GET /registries/{format}/{name}'>
 
 export default function Repository() {
@@ -67,8 +69,7 @@ function Settings({ of, params }: { of: Details; params: { format: Registry; nam
   return (
     <>
       <Text size="sm" mb="sm">
-        {of.kind === 'group' ? 'A group' : 'A hosted repository'} with {of.packages} packages, made by {of.created_by}{' '}
-        <When at={of.created_at} />.
+        {KINDS[of.kind]} with {count(of.packages, 'package')}, made by {of.created_by} <When at={of.created_at} />.
       </Text>
       {change.isError && <Failure error={change.error} />}
       <Switch
