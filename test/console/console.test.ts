@@ -68,6 +68,12 @@ beforeAll(async () => {
     await service.call('POST', '/auth/users', { ...person, role })
   for (const name of ['held-first', 'held-second', 'held-third', 'held-fourth', 'plain'])
     await service.upload(await buildDeb({ name }), `${name}.deb`, { distribution: 'noble' })
+  for (const repository of [
+    { name: 'ours', kind: 'hosted' },
+    { name: 'world', kind: 'proxy', upstream: { url: 'https://registry.example.org' } },
+    { name: 'all', kind: 'group', members: ['ours', 'world'] },
+  ])
+    await service.call('POST', '/registries', { format: 'npm', ...repository })
   browser = await openBrowser()
   close = async () => {
     await browser.close()
@@ -391,6 +397,9 @@ describe('every page', () => {
     '/tokens',
     '/machines',
     '/repositories',
+    '/repositories/npm/ours',
+    '/repositories/npm/world',
+    '/repositories/npm/all',
     '/settings',
     '/settings/ldap',
     '/backup',

@@ -23,6 +23,7 @@ const STALE: Record<string, readonly Endpoint[]> = {
     'GET /dashboard/stats',
     'GET /security/advisories/{id}',
     'GET /upload/mine',
+    'GET /registries/{format}/{name}/withheld',
   ],
   scan: ['GET /artifacts/{name}', 'GET /security/vulnerabilities', 'GET /security/advisories/{id}'],
   review_queue: ['GET /dashboard/summary', 'GET /security/review-queue'],
