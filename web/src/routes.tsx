@@ -89,7 +89,7 @@ const routes = [
   route('/health', { title: 'Health', access: 'reader+', group: 'administration', icon: HeartPulse }, none, () => import('./pages/health/health.tsx')),
   route('/logs', { title: 'Logs', access: 'auditor+', keys: 'l', group: 'administration', icon: Terminal }, search({ q: text, level: oneOf('debug', 'info', 'warn', 'error') }), () => import('./pages/health/logs.tsx')),
   route('/account', { title: 'Your account', access: 'reader+' }, none, () => import('./pages/auth/account.tsx')),
-  route('/account/tokens', { title: 'Your API tokens', access: 'reader+' }, none, () => import('./pages/auth/own-tokens.tsx')),
+  route('/account/tokens', { title: 'Your API tokens', access: 'reader+' }, none, () => import('./pages/auth/tokens.tsx').then(({ OwnTokens }) => ({ default: OwnTokens }))),
   route('/device', { title: 'Sign in a program', access: 'reader+' }, search({ code: text }), () => import('./pages/auth/device.tsx')),
   route('/login', { title: 'Sign in', access: null }, search({ next: text }), () => import('./pages/auth/login.tsx')),
   route('/forgot-password', { title: 'Forgotten password', access: null }, none, () => import('./pages/auth/forgot-password.tsx')),

@@ -1,5 +1,5 @@
 // Where a proxy gets its packages, and the credential for it.
-import { PasswordInput, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 
 export interface TypedUpstream {
   url: string
@@ -28,9 +28,10 @@ export function UpstreamFields({ typed, about, readOnly = false, put }: Upstream
         onChange={(event) => put({ ...typed, url: event.currentTarget.value })}
       />
       {!readOnly && (
-        <PasswordInput
+        <TextInput
           label="Credential"
           description={about}
+          type="password"
           placeholder="Bearer …"
           autoComplete="off"
           maxLength={4000}

@@ -1,5 +1,0 @@
-import { TokenPage } from './token-page.tsx'
-
-export default function OwnTokens() {
-  return <TokenPage own />
-}
