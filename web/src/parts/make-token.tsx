@@ -23,7 +23,8 @@ export function MakeToken({ title, make, about, use, close, children }: MakeToke
   const create = useMutation({ mutationFn: make, onSuccess: () => queries.invalidateQueries() })
   if (create.data)
     return (
-      <Modal opened onClose={close} title="The token, once" closeOnClickOutside={false} size="lg">
+      // Another dialog, not the same with other words: so that the focus is inside.
+      <Modal key="made" opened onClose={close} title="The token, once" closeOnClickOutside={false} size="lg">
         <Alert color="gray" variant="outline" mb="md">
           It is not shown again. {about}
         </Alert>
