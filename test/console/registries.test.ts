@@ -55,7 +55,7 @@ test('a proxy is made with a credential, which nobody sees again, and asks its u
   await dialog.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('link', { name: 'npm/world' }).click()
   await titled(page, 'npm/world')
-  await page.getByText(`A proxy with 0 packages of ${upstream.url}, made by admin`).waitFor()
+  await page.getByText(`A proxy of ${upstream.url} with 0 packages, made by admin`).waitFor()
   await page.getByText('One is stored, and nobody can read it back').waitFor()
   expect(await page.content()).not.toContain(CREDENTIAL)
   expect(await versionsOf('young')).toEqual([])

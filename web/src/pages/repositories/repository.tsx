@@ -54,8 +54,9 @@ function Known({ of, params }: { of: Details; params: Which }) {
   return (
     <>
       <Text size="sm" mb="md" style={{ overflowWrap: 'anywhere' }}>
-        {KINDS[of.kind]} with {count(of.packages, 'package')}
-        {of.upstream && ` of ${of.upstream.url}`}, made by {of.created_by} <When at={of.created_at} />.
+        {KINDS[of.kind]}
+        {of.upstream && ` of ${of.upstream.url}`} with {count(of.packages, 'package')}, made by {of.created_by}{' '}
+        <When at={of.created_at} />.
       </Text>
       {settings.isError && <Failure error={settings.error} />}
       <Section title="Set up a client">

@@ -35,8 +35,15 @@ export function Withheld({ params }: { params: Which }) {
   const columns: Column<Version>[] = [
     {
       head: 'Version',
-      cell: ({ name, version, status }) =>
-        status ? <VersionLink name={name} version={version} /> : <span className="mono">{`${name} ${version}`}</span>,
+      cell: ({ name, version, status }) => (
+        <div style={{ minWidth: 160 }}>
+          {status ? (
+            <VersionLink name={name} version={version} />
+          ) : (
+            <span className="mono">{`${name} ${version}`}</span>
+          )}
+        </div>
+      ),
     },
     { head: 'Why', cell: ({ reasons }) => reasons.map(({ text }) => text).join('; ') },
     { head: 'Until', cell: ({ until: at }) => <When at={at} none="somebody decides" /> },
