@@ -25,14 +25,25 @@ const PAGES = [
     'packages',
     'packages/gatehouse-sample',
     'upload',
+    'uploads',
     'import',
     'import?tab=updates',
     'import?tab=jobs',
     'import?tab=mirrors',
     'import?tab=reserved',
   ],
-  ...['distributions', 'distributions/bookworm', 'vulnerabilities', 'decisions', 'audit', 'tasks', 'users', 'tokens'],
-  ...['settings', 'settings/validation', 'settings/ldap', 'backup', 'health', 'logs', 'account'],
+  ...[
+    'distributions',
+    'distributions/bookworm',
+    'repositories',
+    'vulnerabilities',
+    'decisions',
+    'audit',
+    'tasks',
+    'drift',
+  ],
+  ...['users', 'tokens', 'machines', 'settings', 'settings/validation', 'settings/ldap', 'backup', 'health', 'logs'],
+  ...['account', 'account/tokens', 'device'],
 ]
 /** @type {[colorScheme: 'light' | 'dark', width: number][]} */
 const LOOKS = isReadme

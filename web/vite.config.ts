@@ -56,7 +56,8 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'libraries', test: /node_modules/, minShareCount: 7 },
-            { name: 'parts', test: /\/(web|client|src)\//, minShareCount: 5 },
+            // A checkout may lie below a directory of such a name.
+            { name: 'parts', test: /^(?!.*node_modules).*\/(web|client|src)\//, minShareCount: 5 },
           ],
         },
       },

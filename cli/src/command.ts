@@ -109,6 +109,12 @@ export function must(given: Given, name: string): string {
   return value
 }
 
+/** A flag that may be given several times; undefined without it. */
+export function listed(given: Given, name: string): string[] | undefined {
+  const values = given.list(name)
+  return values.length > 0 ? values : undefined
+}
+
 /** The argument ID. @throws Failure when it is no number */
 export function idOf(given: Given): number {
   const text = must(given, 'ID')

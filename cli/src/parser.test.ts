@@ -40,6 +40,11 @@ test('flags of every command go before and after it', () => {
   })
 })
 
+test('a flag that takes something away is on when it is given', () => {
+  expect(parsed('machine', 'change', '7', '--no-tags')).toMatchObject({ values: { 'no-tags': true } })
+  expect(parsed('machine', 'change', '7')).toMatchObject({ values: { 'no-tags': false } })
+})
+
 test.each([
   ['upload'],
   ['nothing'],

@@ -73,7 +73,7 @@ export function parse(
       const values: Record<string, unknown> = {}
       for (const [i, { name }] of (command.arguments ?? []).entries()) values[name] = given[i]
       const options = one.optsWithGlobals<Record<string, unknown>>()
-      for (const flag of [...(command.flags ?? []), ...GLOBAL_FLAGS]) values[flag.name] = options[keyOf(flag.name)]
+      for (const flag of [...(command.flags ?? []), ...GLOBAL_FLAGS]) values[flag.name] = valueOf(flag, options)
       parsed = { command, values }
     })
   }
@@ -88,6 +88,10 @@ export function parse(
 
 /** Names in commander's form: `dry-run` is `dryRun`. */
 const keyOf = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** `--no-tags` is off for commander, under the name `tags`. */
+const valueOf = ({ name }: Flag, options: Record<string, unknown>) =>
+  name.startsWith('no-') ? options[keyOf(name.slice(3))] === false : options[keyOf(name)]
 
 function prepared(parser: Parser, { out, err }: ParserOutput): Parser {
   return parser

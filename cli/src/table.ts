@@ -14,6 +14,7 @@ import { logCommands } from './commands/logs.ts'
 import { machineCommands } from './commands/machines.ts'
 import { mirrorCommands } from './commands/mirrors.ts'
 import { packageCommands } from './commands/packages.ts'
+import { proxyCommands } from './commands/proxies.ts'
 import { quarantineCommands } from './commands/quarantine.ts'
 import { repositoryCommands } from './commands/repositories.ts'
 import { readerCommands } from './commands/readers.ts'
@@ -42,6 +43,7 @@ export const TABLE: readonly Command[] = [
   ...decisionCommands,
   ...distributionCommands,
   ...repositoryCommands,
+  ...proxyCommands,
   ...readerCommands,
   ...machineCommands,
   ...securityCommands,

@@ -8,6 +8,7 @@ import { downloadCases } from './download.ts'
 import { exampleCases } from './examples.ts'
 import { killCases } from './kills.ts'
 import { networkCases } from './network.ts'
+import { registryCases } from './registries.ts'
 import { sessionCases } from './sessions.ts'
 import { shellCases } from './shells.ts'
 import { signalCases } from './signals.ts'
@@ -34,6 +35,7 @@ commandCases(stage)
 dailyCases(stage)
 downloadCases(stage)
 accountCases(stage)
+registryCases(stage)
 sessionCases(stage)
 streamCases(stage)
 networkCases(stage)

@@ -55,6 +55,7 @@ export async function startStage(): Promise<Stage> {
       ...{ RATE_LIMIT_FACTOR: '1', BACKEND_PORT: String(await freePort()), REPO_FORMAT: 'all' },
       // The shortest life, because some cases wait for the end of a session.
       JWT_EXPIRE_MINUTES: '1',
+      OUTBOUND_ALLOWED_HOSTS: '127.0.0.1',
     },
   }
   let service = await startService(options)

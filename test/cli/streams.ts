@@ -74,6 +74,30 @@ export function streamCases(stage: Stage): void {
       expect((await stage.service.call('GET', '/artifacts/answer-lost')).body.versions).toHaveLength(1)
     })
 
+    test.each([
+      ['machine create lost-1', '/machines ', 'GET', '/machines?q=lost-1'],
+      ['enrolment create lost-2', '/machines/enrolments ', 'GET', '/machines/enrolments'],
+      ['reader add noble tag lost-3', '/readers ', 'GET', '/readers'],
+      ['repo create npm/lost-4', '/registries ', 'GET', '/registries'],
+      ['token create lost-5', '/auth/api-tokens ', 'GET', '/auth/api-tokens'],
+      ['reserve add lost-6', '/import/reservations ', 'GET', '/import/reservations'],
+      [
+        'source add lost-7 --type apk --address https://packages.example.org --allow-unsigned',
+        ...['/import/sources ', 'GET', '/import/sources'],
+      ],
+    ] as const)('%s, whose answer is lost, is sent again and makes one thing', async (line, path, method, list) => {
+      const { proxy, env, heads } = await through()
+      const start = `POST /api/v1${path}`
+      proxy.cutAnswerTo = new RegExp(`^${start}`)
+      const ran = await home.run(line.split(' '), { env })
+      expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('trying again')])
+      const keys = heads(start).map((head) => /^idempotency-key: (.+)\r$/im.exec(head)?.[1])
+      expect([keys.length, new Set(keys).size, keys[0]]).toEqual([2, 1, expect.any(String)])
+      const [name = ''] = /lost-\d/.exec(line) ?? []
+      const { body } = await stage.service.call(method, list)
+      expect(JSON.stringify(body).split(`"${name}"`).length - 1).toBe(1)
+    })
+
     test('logs --follow: every line of the meantime is printed once', async () => {
       const { proxy, env, heads } = await through()
       const { child, ended, seen } = home.start(['logs', '-f', '--text', 'marker-', '--limit', '1'], { env })

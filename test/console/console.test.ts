@@ -68,6 +68,12 @@ beforeAll(async () => {
     await service.call('POST', '/auth/users', { ...person, role })
   for (const name of ['held-first', 'held-second', 'held-third', 'held-fourth', 'plain'])
     await service.upload(await buildDeb({ name }), `${name}.deb`, { distribution: 'noble' })
+  for (const repository of [
+    { name: 'ours', kind: 'hosted' },
+    { name: 'world', kind: 'proxy', upstream: { url: 'https://registry.example.org' } },
+    { name: 'all', kind: 'group', members: ['ours', 'world'] },
+  ])
+    await service.call('POST', '/registries', { format: 'npm', ...repository })
   browser = await openBrowser()
   close = async () => {
     await browser.close()
@@ -318,6 +324,21 @@ describe('what comes from upstream', () => {
 })
 
 describe('the rest', () => {
+  test('each page of the palette has keys of its own, and they open it', async () => {
+    const { page } = await place(ADMIN)
+    await page.keyboard.press('/')
+    const keys = page.getByRole('dialog').getByText(/^g .$/)
+    await keys.first().waitFor()
+    const shown = await keys.allInnerTexts()
+    expect(shown.length).toBeGreaterThan(15)
+    expect(new Set(shown).size).toBe(shown.length)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('g')
+    await page.keyboard.press('n')
+    await titled(page, 'Machines')
+  })
+
   test('filters are in the address, and Back restores them', async () => {
     const { page } = await place(MAINTAINER)
     await page.goto('/packages')
@@ -376,6 +397,9 @@ describe('every page', () => {
     '/tokens',
     '/machines',
     '/repositories',
+    '/repositories/npm/ours',
+    '/repositories/npm/world',
+    '/repositories/npm/all',
     '/settings',
     '/settings/ldap',
     '/backup',

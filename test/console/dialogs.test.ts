@@ -61,6 +61,12 @@ beforeAll(async () => {
   })
   await upstream.offer([{ name: 'offered' }])
   await addSource(service, upstream, 'Vendor tools', 'noble')
+  for (const repository of [
+    { name: 'ours', kind: 'hosted' },
+    { name: 'world', kind: 'proxy', upstream: { url: upstream.url, authorization: 'Bearer of-the-test' } },
+  ])
+    await service.call('POST', '/registries', { format: 'npm', ...repository })
+  await service.call('POST', '/registries/npm/ours/claims', { pattern: '@acme/*' })
   await service.call('POST', '/backup')
   admin = await place(ADMIN)
   await titled(admin.page, 'Overview')
@@ -132,6 +138,21 @@ const DIALOGS: [string, string, Open][] = [
   ],
   ['revocation of a token', '/tokens', press('Revoke ci')],
   ['deletion of a backup', '/backup', press(/^Delete /)],
+  ['a new machine', '/machines', press('New machine')],
+  ['a new enrolment', '/machines', press('New enrolment')],
+  ['a new repository', '/repositories', press('New repository')],
+  [
+    'a new proxy',
+    '/repositories',
+    async (page) => {
+      await press('New repository')(page)
+      await page.getByRole('combobox', { name: 'Kind' }).click()
+      await page.getByRole('option', { name: /^Proxy/ }).click()
+      await page.getByLabel('Upstream').focus()
+    },
+  ],
+  ['the end of a claim', '/repositories/npm/ours', press('Give up @acme/*')],
+  ['deletion of a repository', '/repositories/npm/world', press('Delete')],
 ]
 
 describe('dialogs', () => {

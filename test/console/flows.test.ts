@@ -1,10 +1,13 @@
 // In a real browser: the first start, a second factor, an identity provider, many files at once, and the tabs of a package.
+import { spawn } from 'node:child_process'
+import { hostname } from 'node:os'
+import { text } from 'node:stream/consumers'
 import type { Browser, Page } from 'playwright-core'
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CLIENT, startIdentityProvider, type IdentityProvider } from '../fakes/identity-provider.ts'
 import { buildDeb } from '../samples/deb.ts'
-import { removeTemporary, startService, type Service } from '../service.ts'
+import { ADMIN, removeTemporary, startService, type Service } from '../service.ts'
 import { openBrowser, seat, signIn, titled, type Person, type Seat } from './browser.ts'
 
 const PASSWORD = 'Console-pass-1'
@@ -87,6 +90,21 @@ test('the first start: checks, the administrator, the address, and the lines for
   } finally {
     await fresh.stop()
   }
+})
+
+test('an enrolment: what the page says to paste enrols a bare machine, and the token is in no list of processes', async () => {
+  const page = await signedIn(ADMIN, '/machines')
+  await page.getByRole('button', { name: 'New enrolment' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('image')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  const lines = await dialog.getByLabel('Enrol a machine', { exact: true }).innerText()
+  const shell = spawn('sh', ['-e'], { stdio: ['pipe', 'pipe', 'inherit'], env: { PATH: '/usr/bin:/bin' } })
+  shell.stdin.end(`${lines}\necho "$GATEHOUSE_TOKEN"\n`)
+  expect(await text(shell.stdout)).toMatch(/^svcm_\w+\n$/)
+  const { body } = await service.call('GET', '/machines')
+  expect(body.items).toMatchObject([{ name: hostname(), created_by: expect.stringContaining('image') }])
+  expect(lines).not.toMatch(/curl[^|]*svce_/)
 })
 
 test('a second factor is set up, then asked for; a wrong code is refused, a recovery code is as good', async () => {

@@ -14,6 +14,8 @@ const PASSWORD = 'Console-pass-1'
 const MARIA: Person = { username: 'maria', password: PASSWORD }
 const MAX: Person = { username: 'max', password: PASSWORD }
 const ADA: Person = { username: 'ada', password: PASSWORD }
+/** With an override of the direction, which would show what follows in reverse. */
+const LONG = `\u202e${'w'.repeat(180)}`
 const HELD = ['dated', 'raced', 'late', 'one', 'two', 'three', 'rest']
 
 let browser: Browser
@@ -168,19 +170,51 @@ test('two administrators and one account: the second is told what it is now, and
   await page.getByRole('menuitem', { name: 'Role, name, state' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Full name').fill('Max the Second')
-  await service.call('PATCH', '/auth/users/max', { email: 'max@example.org' })
+  await service.call('PATCH', '/auth/users/max', { email: 'max@example.org', full_name: LONG })
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.getByRole('alert').getByText('changed this while the form was open').waitFor()
   await dialog.getByText('email is now max@example.org').waitFor()
+  const told = dialog.getByText(/^full name is now U\+202E/)
+  expect(await told.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0)
   expect(await dialog.getByLabel('Full name').inputValue()).toBe('Max the Second')
   const stored = async () => (await service.call('GET', '/auth/users/max')).body
-  expect(await stored()).toMatchObject({ full_name: '', email: 'max@example.org' })
+  expect(await stored()).toMatchObject({ full_name: LONG, email: 'max@example.org' })
   await dialog.getByRole('button', { name: 'Load what it is now' }).click()
   await expect.poll(() => dialog.getByLabel('Mail address').inputValue()).toBe('max@example.org')
   await dialog.getByLabel('Full name').fill('Max the Second')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await expect.poll(async () => (await stored()).full_name).toBe('Max the Second')
   expect((await stored()).email).toBe('max@example.org')
+})
+
+test('two people and one mirror: the second is told, also after the page was read again, and loads what it is now', async () => {
+  const source = { type: 'apt', distribution: 'noble', target: 'noble', url: 'https://packages.example.org' }
+  const { body } = await service.call('POST', '/import/sources', { ...source, name: 'Vendor', allow_unsigned: true })
+  const put = (names: string[]) => service.call('PUT', `/import/mirror/sources/${body.id}`, { names })
+  expect((await put(['one'])).status).toBe(200)
+  const page = await place(MARIA, `/import?tab=mirrors&source=${body.id}`)
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  const names = dialog.getByLabel('Names', { exact: true })
+  await names.fill('mine')
+  expect((await put(['one', 'two'])).status).toBe(200)
+  const reads: string[] = []
+  page.on('response', (answer) => reads.push(answer.url()))
+  // Returning to a tab reads what is older than ten seconds.
+  await expect
+    .poll(async () => {
+      await page.evaluate("dispatchEvent(new Event('visibilitychange'))")
+      return reads.some((url) => url.endsWith(`/import/mirror/sources/${body.id}`))
+    })
+    .toBe(true)
+  const save = dialog.getByRole('button', { name: 'Save' })
+  await save.click()
+  await dialog.getByRole('alert').getByText('admin changed this while the form was open').waitFor()
+  expect(await names.inputValue()).toBe('mine')
+  await dialog.getByRole('button', { name: 'Load what it is now' }).click()
+  await expect.poll(() => names.inputValue()).toMatch(/^one\s+two$/)
+  await save.click()
+  await dialog.waitFor({ state: 'detached' })
 })
 
 describe('what a list says', () => {

@@ -9,6 +9,7 @@ import { FLAGS, must, type Command, type Context, type Given } from '../command.
 import { EXITS } from '../exits.ts'
 import { failed, need, notFound } from '../failure.ts'
 import { printRows } from '../listing.ts'
+import { once } from '../once.ts'
 import { confirm } from '../prompt.ts'
 import { sizeText } from '../spans.ts'
 import { plain } from '../terminal.ts'
@@ -16,7 +17,7 @@ import { plain } from '../terminal.ts'
 async function create(context: Context) {
   const client = await context.client()
   context.terminal.note('the service reads and verifies everything; this can take long')
-  const made = need(await client.call('POST /backup', { signal: context.signal }))
+  const made = need(await client.call('POST /backup', { headers: once(), signal: context.signal }))
   if (context.json) context.terminal.document(made)
   else context.terminal.print(`${plain(made.name)}\t${sizeText(made.size_bytes)}\t${made.sha256}`)
   return EXITS.done

@@ -6,6 +6,7 @@ import { failed, need, usage } from '../failure.ts'
 import { followJob } from '../follow-job.ts'
 import { printRows } from '../listing.ts'
 import { packageIn, VERSION_OF, withVersion } from '../named-package.ts'
+import { once } from '../once.ts'
 import { plain } from '../terminal.ts'
 
 async function search(context: Context, given: Given) {
@@ -53,7 +54,7 @@ async function add(context: Context, given: Given) {
     source_id: sourceOf(given),
   }))
   const body = { packages, distribution: must(given, 'distribution'), with_dependencies: given.is('with-dependencies') }
-  const answer = need(await client.call('POST /import', { body, signal: context.signal }))
+  const answer = need(await client.call('POST /import', { body, headers: once(), signal: context.signal }))
   if (context.json) terminal.document(answer)
   else
     terminal.table(

@@ -1,18 +1,24 @@
 // machine list, create, change, renew, revoke, enrol; enrolment create, list, revoke.
-import { FLAGS, idOf, must, type Command, type Context, type Given } from '../command.ts'
+import type { AnswerOf } from 'gatehouse-client'
+import { FLAGS, idOf, listed, must, PAGES, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { failed, need, usage } from '../failure.ts'
-import { printRows } from '../listing.ts'
+import { printPages, printRows, type List } from '../listing.ts'
+import { once } from '../once.ts'
+import { printToken } from '../print-token.ts'
 import { confirm } from '../prompt.ts'
 import { spanMs } from '../spans.ts'
 import { plain } from '../terminal.ts'
 
-/** The most that the API gives at once. */
-const MOST_LISTED = 1000
+type Page = AnswerOf<'GET /machines'>
 
-const listed = (given: Given, name: string) => {
-  const values = given.list(name)
-  return values.length > 0 ? values : undefined
+const MACHINES: List<Page, Page['items'][number]> = {
+  rows: ({ items }) => items,
+  head: ['ID', 'NAME', 'TAGS', 'ENDS WITH', 'BY', 'LAST SEEN'],
+  cells: (one) => [
+    ...[one.id, one.name, one.tags.join(', '), `…${one.token_hint}`, one.created_by, one.last_seen ?? 'never'],
+  ],
+  none: () => 'there are no such machines',
 }
 
 async function list(context: Context, given: Given) {
@@ -21,36 +27,17 @@ async function list(context: Context, given: Given) {
     tag: given.text('tag'),
     q: given.text('PART'),
     state: given.is('revoked') ? ('revoked' as const) : ('live' as const),
-    page: given.number('page', 1, 10_000_000) ?? 1,
-    per_page: MOST_LISTED,
   }
-  const answer = need(await client.call('GET /machines', { query, signal: context.signal }))
-  return printRows(context, answer, {
-    rows: ({ items }) => items,
-    head: ['ID', 'NAME', 'TAGS', 'ENDS WITH', 'BY', 'LAST SEEN'],
-    cells: (one) => [
-      ...[one.id, one.name, one.tags.join(', '), `…${one.token_hint}`, one.created_by, one.last_seen ?? 'never'],
-    ],
-    none: () => 'there are no such machines',
-  })
-}
-
-type Made = { name: string; token: string }
-
-/** Prints a token, which is not shown again, and nothing else to standard output. */
-function printToken({ json, terminal }: Context, made: Made, what: string) {
-  if (json) terminal.document(made)
-  else {
-    terminal.print(made.token)
-    terminal.note(`${what} ${plain(made.name)}; its token is not shown again`)
-  }
-  return EXITS.done
+  return printPages(context, given, MACHINES, async (page) =>
+    need(await client.call('GET /machines', { query: { ...query, ...page }, signal: context.signal })),
+  )
 }
 
 async function create(context: Context, given: Given) {
   const client = await context.client()
   const body = { name: must(given, 'NAME'), tags: listed(given, 'tag'), certificate: given.text('certificate') }
-  return printToken(context, need(await client.call('POST /machines', { body, signal: context.signal })), 'machine')
+  const made = need(await client.call('POST /machines', { body, headers: once(), signal: context.signal }))
+  return printToken(context, made, `machine ${plain(made.name)}`)
 }
 
 async function change(context: Context, given: Given) {
@@ -70,8 +57,8 @@ async function change(context: Context, given: Given) {
 async function renew(context: Context, given: Given) {
   const client = await context.client()
   const params = { id: idOf(given) }
-  const made = need(await client.call('POST /machines/{id}/token', { params, signal: context.signal }))
-  return printToken(context, made, 'a new token for machine')
+  const made = need(await client.call('POST /machines/{id}/token', { params, headers: once(), signal: context.signal }))
+  return printToken(context, made, `a new token for machine ${plain(made.name)}`)
 }
 
 async function revoke(context: Context, given: Given) {
@@ -94,11 +81,8 @@ async function enrol(context: Context, given: Given) {
   if (url === null) throw usage('no service is named: give --url, or set GATEHOUSE_URL')
   const client = await context.access.anonymous(url)
   const body = { token, name: must(given, 'NAME') }
-  return printToken(
-    context,
-    need(await client.call('POST /machines/enrol', { body, signal: context.signal })),
-    'enrolled',
-  )
+  const made = need(await client.call('POST /machines/enrol', { body, signal: context.signal }))
+  return printToken(context, made, `enrolled ${plain(made.name)}`)
 }
 
 async function createEnrolment(context: Context, given: Given) {
@@ -109,8 +93,9 @@ async function createEnrolment(context: Context, given: Given) {
     most: given.number('most', 1, 100_000) ?? 1,
     expires_hours: Math.ceil(spanMs(given.text('expires') ?? '24h', 'expires') / 3_600_000),
   }
-  const made = need(await client.call('POST /machines/enrolments', { body, signal: context.signal }))
-  return printToken(context, made, `enrolment for ${made.most} machines until ${made.expires_at}:`)
+  const made = need(await client.call('POST /machines/enrolments', { body, headers: once(), signal: context.signal }))
+  const machines = made.most === 1 ? 'one machine' : `${made.most} machines`
+  return printToken(context, made, `enrolment ${plain(made.name)} of ${machines} until ${made.expires_at}`)
 }
 
 async function enrolments(context: Context) {
@@ -149,7 +134,7 @@ export const machineCommands: readonly Command[] = [
     flags: [
       { name: 'tag', value: 'TAG', summary: 'only with this tag' },
       { name: 'revoked', summary: 'revoked ones instead' },
-      FLAGS.page,
+      ...PAGES,
     ],
     run: list,
   },

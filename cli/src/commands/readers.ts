@@ -4,6 +4,7 @@ import { idOf, must, type Command, type Context, type Given } from '../command.t
 import { EXITS } from '../exits.ts'
 import { need } from '../failure.ts'
 import { printRows } from '../listing.ts'
+import { once } from '../once.ts'
 import { plain } from '../terminal.ts'
 
 const KINDS = ['person', 'group', 'machine', 'tag'] as const
@@ -38,7 +39,7 @@ async function addReader(context: Context, given: Given) {
     kind: must(given, 'KIND') as AnswerOf<'GET /readers/{id}'>['kind'],
     name: must(given, 'NAME'),
   }
-  const made = need(await client.call('POST /readers', { body, signal: context.signal }))
+  const made = need(await client.call('POST /readers', { body, headers: once(), signal: context.signal }))
   if (context.json) context.terminal.document(made)
   else context.terminal.print(`right ${made.id}: the ${made.kind} ${plain(made.name)} may read ${plain(made.place)}`)
   return EXITS.done

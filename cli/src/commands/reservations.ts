@@ -3,6 +3,7 @@ import { FLAGS, idOf, must, type Command, type Context, type Given } from '../co
 import { EXITS } from '../exits.ts'
 import { failed, need } from '../failure.ts'
 import { printRows } from '../listing.ts'
+import { once } from '../once.ts'
 import { confirm } from '../prompt.ts'
 import { sizeText } from '../spans.ts'
 import { plain } from '../terminal.ts'
@@ -30,7 +31,7 @@ async function add(context: Context, given: Given) {
     format: given.text('format') as (typeof FORMATS)[number] | undefined,
     source_id: given.number('source', 1, 2_147_483_647),
   }
-  const made = need(await client.call('POST /import/reservations', { body, signal: context.signal }))
+  const made = need(await client.call('POST /import/reservations', { body, headers: once(), signal: context.signal }))
   if (context.json) context.terminal.document(made)
   else context.terminal.print(`reservation ${made.id}: ${plain(made.pattern)} is for ${reservedFor(made)}`)
   return EXITS.done

@@ -1,9 +1,10 @@
 // source list, add, enable, disable, delete.
 import { readFile } from 'node:fs/promises'
-import { FLAGS, must, type Command, type Context, type Given } from '../command.ts'
+import { FLAGS, listed, must, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { failed, need, notFound, usage } from '../failure.ts'
 import { printRows } from '../listing.ts'
+import { once } from '../once.ts'
 import { confirm } from '../prompt.ts'
 import { plain } from '../terminal.ts'
 
@@ -33,19 +34,18 @@ async function list(context: Context) {
 async function add(context: Context, given: Given) {
   const client = await context.client()
   const keyFile = given.text('gpg-key')
-  const several = (name: string) => (given.list(name).length > 0 ? given.list(name) : undefined)
   const body = {
     ...{ name: must(given, 'NAME'), url: must(given, 'address') },
     type: must(given, 'type') as (typeof TYPES)[number],
     distribution: given.text('suite'),
-    components: several('component'),
-    architectures: several('arch'),
+    components: listed(given, 'component'),
+    architectures: listed(given, 'arch'),
     target: given.text('distribution'),
     gpg_key: keyFile === undefined ? undefined : await keyIn(keyFile),
     allow_unsigned: given.is('allow-unsigned') ? true : undefined,
     security: given.is('security') ? true : undefined,
   }
-  const made = need(await client.call('POST /import/sources', { body, signal: context.signal }))
+  const made = need(await client.call('POST /import/sources', { body, headers: once(), signal: context.signal }))
   if (context.json) context.terminal.document(made)
   else context.terminal.print(`source ${made.id}: ${plain(made.name)}`)
   return EXITS.done

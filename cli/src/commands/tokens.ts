@@ -1,9 +1,10 @@
 // token create, list, revoke.
-import { must, type Command, type Context, type Given } from '../command.ts'
+import { listed, must, type Command, type Context, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { need } from '../failure.ts'
 import { printRows } from '../listing.ts'
 import { once } from '../once.ts'
+import { printToken } from '../print-token.ts'
 import { spanDays } from '../spans.ts'
 import { plain } from '../terminal.ts'
 
@@ -26,19 +27,8 @@ async function create(context: Context, given: Given) {
     ...(Object.values(scopes).some((one) => one !== undefined) ? { scopes } : {}),
   }
   const made = need(await client.call('POST /auth/api-tokens', { body, headers: once(), signal: context.signal }))
-  if (context.json) context.terminal.document(made)
-  else {
-    context.terminal.print(made.token)
-    context.terminal.note(
-      `token ${plain(made.name)} (${made.role})${made.expires_at ? `, until ${made.expires_at}` : ', without end'}; it is not shown again`,
-    )
-  }
-  return EXITS.done
-}
-
-function listed(given: Given, name: string): string[] | undefined {
-  const values = given.list(name)
-  return values.length > 0 ? values : undefined
+  const until = made.expires_at ? `until ${made.expires_at}` : 'without end'
+  return printToken(context, made, `token ${plain(made.name)} (${made.role}), ${until}`)
 }
 
 async function list(context: Context) {

@@ -6,7 +6,8 @@ import { client, read, type Endpoint } from './api.ts'
 
 /** The queries that each event marks as stale. */
 const STALE: Record<string, readonly Endpoint[]> = {
-  snapshot: ['GET /dashboard/summary'],
+  // Without events, this is what is polled.
+  snapshot: ['GET /dashboard/summary', 'GET /tasks', 'GET /artifacts/admin/drift'],
   package: [
     'GET /dashboard/summary',
     'GET /dashboard/stats',
@@ -22,6 +23,7 @@ const STALE: Record<string, readonly Endpoint[]> = {
     'GET /dashboard/stats',
     'GET /security/advisories/{id}',
     'GET /upload/mine',
+    'GET /registries/{format}/{name}/withheld',
   ],
   scan: ['GET /artifacts/{name}', 'GET /security/vulnerabilities', 'GET /security/advisories/{id}'],
   review_queue: ['GET /dashboard/summary', 'GET /security/review-queue'],
@@ -36,6 +38,8 @@ const STALE: Record<string, readonly Endpoint[]> = {
   health: ['GET /health'],
   dropped: [
     'GET /dashboard/summary',
+    'GET /tasks',
+    'GET /artifacts/admin/drift',
     'GET /dashboard/stats',
     'GET /artifacts',
     'GET /artifacts/{name}',

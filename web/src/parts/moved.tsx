@@ -2,6 +2,7 @@
 import { Alert, Button, Text } from '@mantine/core'
 import { ApiError } from '../api/problem.ts'
 import { Failure } from './answer.tsx'
+import { Foreign } from './foreign.tsx'
 import { When } from './when.tsx'
 
 /**
@@ -26,7 +27,7 @@ export function Moved({ error, opened, load }: { error: unknown; opened: object;
   return (
     <Alert color="yellow" variant="outline" role="alert">
       <Text size="sm">
-        {by ?? 'Somebody else'} changed this while the form was open
+        {by ? <Foreign>{by}</Foreign> : 'Somebody else'} changed this while the form was open
         {at && (
           <>
             {' '}
@@ -36,8 +37,11 @@ export function Moved({ error, opened, load }: { error: unknown; opened: object;
         . Nothing was saved, and what you typed is still here.
       </Text>
       {changed.map(([key, value]) => (
-        <Text size="sm" key={key}>
-          {key.replaceAll('_', ' ')} is now <b>{shown(value)}</b>
+        <Text size="sm" key={key} style={{ overflowWrap: 'anywhere' }}>
+          {key.replaceAll('_', ' ')} is now{' '}
+          <b>
+            <Foreign>{shown(value)}</Foreign>
+          </b>
         </Text>
       ))}
       <Button size="compact-sm" variant="default" mt="xs" onClick={load}>

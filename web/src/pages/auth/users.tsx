@@ -6,6 +6,7 @@ import { ROLE_DESCRIPTIONS, ROLES } from '../../../../src/domain/roles.ts'
 import { call, change, read, readEdited, type Answered } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Edited } from '../../parts/edited.tsx'
 import { Foreign } from '../../parts/foreign.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
@@ -166,18 +167,11 @@ function Create({ close }: { close: () => void }) {
 
 function Edit({ user: { username }, close }: { user: User; close: () => void }) {
   const user = useQuery(readEdited('GET /auth/users/{username}', { params: { username } }))
-  const [round, setRound] = useState(0)
-  const load = async () => {
-    await user.refetch()
-    setRound((now) => now + 1)
-  }
   return (
     <Modal opened onClose={close} title={username}>
-      <Answer of={user} rows={4}>
-        {({ document, state }) => (
-          <EditForm key={round} user={document} state={state} close={close} load={() => void load()} />
-        )}
-      </Answer>
+      <Edited of={user} rows={4}>
+        {({ document, state }, load) => <EditForm user={document} state={state} close={close} load={load} />}
+      </Edited>
     </Modal>
   )
 }
@@ -190,10 +184,8 @@ interface EditFormProps {
   load: () => void
 }
 
-function EditForm({ user: given, state: read, close, load }: EditFormProps) {
+function EditForm({ user, state, close, load }: EditFormProps) {
   const queries = useQueryClient()
-  // The query may be answered again while the form is open.
-  const [{ user, state }] = useState({ user: given, state: read })
   const own = useSession()?.user?.username === user.username
   const [role, setRole] = useState<string>(user.role)
   const [fullName, setFullName] = useState(user.full_name)

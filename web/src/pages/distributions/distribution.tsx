@@ -65,7 +65,7 @@ export default function Distribution() {
           )}
         </Answer>
       </Section>
-      {mayAudit && <Readers codename={codename} />}
+      {mayAudit && setup.data && <Readers codename={codename} isPrivate={setup.data.private} />}
       <Installability codename={codename} />
       {mayAudit && <OpenReviews codename={codename} />}
       <Section title="Publications">

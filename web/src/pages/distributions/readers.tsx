@@ -15,13 +15,11 @@ type Reader = Answered<'GET /readers'>['readers'][number]
 
 const KINDS = { tag: 'Machines with the tag', machine: 'Machine', person: 'Person', group: 'Group' } as const
 
-export function Readers({ codename }: { codename: string }) {
-  const distribution = useQuery(read('GET /distributions/{codename}', { params: { codename } }))
+export function Readers({ codename, isPrivate }: { codename: string; isPrivate: boolean }) {
   const list = useQuery(read('GET /readers', { query: { place: codename } }))
   const mayChange = useMay('admin')
   const [removed, setRemoved] = useState<Reader | null>(null)
   const [changing, setChanging] = useState(false)
-  const isPrivate = distribution.data?.private ?? false
   return (
     <Section title="Who may read it">
       <Group mb="md">
@@ -30,7 +28,7 @@ export function Readers({ codename }: { codename: string }) {
             ? 'Private: package clients must sign in, and need a right. The console and the API follow roles.'
             : 'Public: every package client may read it.'}
         </Text>
-        {mayChange && distribution.data && (
+        {mayChange && (
           <Button size="compact-sm" variant="default" onClick={() => setChanging(true)}>
             {isPrivate ? 'Make public' : 'Make private'}
           </Button>

@@ -2,7 +2,7 @@
 import { Button, Group } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { DRIFT_AREAS } from '../../../../src/domain/drift.ts'
 import { call, read, readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty, Failure } from '../../parts/answer.tsx'
@@ -22,7 +22,6 @@ type Finding = Found['items'][number]
 
 const route = getRouteApi('/drift')
 const SCANS = read('GET /tasks', { query: { kind: 'drift_scan', per_page: 1 } })
-const SCANNING_MS = 2_000
 
 const STATES: Record<Found['scan']['status'], { text: string; tone: Tone }> = {
   clean: { text: 'Every file is as it was stored', tone: 'good' },
@@ -113,24 +112,16 @@ function State({ of: { status, last_scan: at } }: { of: Found['scan'] }) {
   )
 }
 
-/** Starts a scan. While one runs, it says so, and the findings are read again when it has ended. */
+/** Starts a scan. While one runs, it says so; an event of the task has scans and findings read again. */
 function Scan() {
   const queries = useQueryClient()
   const mayScan = useMay('maintainer+')
-  const scans = useQuery({
-    ...SCANS,
-    refetchInterval: ({ state: { data } }) => (isUnderWay(data) ? SCANNING_MS : false),
-  })
+  const scans = useQuery(SCANS)
   const start = useMutation({
     mutationFn: () => call('POST /artifacts/admin/drift-scan'),
     onSuccess: () => queries.invalidateQueries({ queryKey: SCANS.queryKey }),
   })
-  const scanning = isUnderWay(scans.data)
-  const before = useRef(scanning)
-  useEffect(() => {
-    if (before.current && !scanning) void queries.invalidateQueries({ queryKey: ['GET /artifacts/admin/drift'] })
-    before.current = scanning
-  }, [scanning, queries])
+  const scanning = scans.data?.items[0]?.finished_at === null
   return (
     <>
       {start.isError && <Failure error={start.error} />}
@@ -147,5 +138,3 @@ function Scan() {
     </>
   )
 }
-
-const isUnderWay = (tasks: Answered<'GET /tasks'> | undefined) => tasks?.items[0]?.finished_at === null

@@ -24,9 +24,7 @@ interface MirrorFormProps {
   load?: () => void
 }
 
-export function MirrorForm({ mirror, sources = [], state: read = 'none', close, load = close }: MirrorFormProps) {
-  // The query may be answered again while the form is open.
-  const [state] = useState(read)
+export function MirrorForm({ mirror, sources = [], state = 'none', close, load = close }: MirrorFormProps) {
   const queries = useQueryClient()
   const [chosen, setChosen] = useState<string | null>(mirror ? String(mirror.id) : null)
   const format = mirror?.format ?? sources.find(({ id }) => String(id) === chosen)?.format

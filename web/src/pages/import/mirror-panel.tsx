@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { call, readEdited, type Answered } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Edited } from '../../parts/edited.tsx'
 import { Section } from '../../parts/page.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMay } from '../../session/session.ts'
@@ -19,11 +20,6 @@ export function MirrorPanel({ id }: { id: number }) {
   const [asks, setAsks] = useState<'form' | 'delete' | null>(null)
   const params = { id: String(id) }
   const mirror = useQuery(readEdited('GET /import/mirror/sources/{id}', { params }))
-  const [round, setRound] = useState(0)
-  const load = async () => {
-    await mirror.refetch()
-    setRound((now) => now + 1)
-  }
   // The plan reads the whole catalog, so it runs only on request.
   const plan = useMutation({ mutationFn: () => call('GET /import/mirror/sources/{id}/plan', { params }) })
   const start = useMutation({
@@ -36,7 +32,7 @@ export function MirrorPanel({ id }: { id: number }) {
   })
   return (
     <Answer of={mirror} rows={3}>
-      {({ document: data, state }) => {
+      {({ document: data }) => {
         const { label, distribution, last_job: job, continue_after: after } = data
         const running = job?.status === 'running'
         return (
@@ -80,13 +76,11 @@ export function MirrorPanel({ id }: { id: number }) {
             {plan.isError && <Failure error={plan.error} retry={() => plan.mutate()} />}
             {plan.data && <Plan plan={plan.data} />}
             {asks === 'form' && (
-              <MirrorForm
-                key={round}
-                mirror={data}
-                state={state}
-                close={() => setAsks(null)}
-                load={() => void load()}
-              />
+              <Edited of={mirror}>
+                {({ document, state }, load) => (
+                  <MirrorForm mirror={document} state={state} close={() => setAsks(null)} load={load} />
+                )}
+              </Edited>
             )}
             {asks === 'delete' && (
               <Confirm

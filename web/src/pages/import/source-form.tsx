@@ -3,8 +3,8 @@ import { Button, Modal, Select, Stack, Switch, TagsInput, Textarea, TextInput } 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, change, readEdited, type Answered } from '../../api/api.ts'
-import { Answer } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
+import { Edited } from '../../parts/edited.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Moved } from '../../parts/moved.tsx'
 
@@ -36,17 +36,10 @@ export function SourceForm({ source, close }: { source: Source | null; close: ()
 
 function Existing({ id, close }: { id: string; close: () => void }) {
   const source = useQuery(readEdited('GET /import/sources/{id}', { params: { id } }))
-  const [round, setRound] = useState(0)
-  const load = async () => {
-    await source.refetch()
-    setRound((now) => now + 1)
-  }
   return (
-    <Answer of={source} rows={5}>
-      {({ document, state }) => (
-        <Fields key={round} source={document} state={state} close={close} load={() => void load()} />
-      )}
-    </Answer>
+    <Edited of={source}>
+      {({ document, state }, load) => <Fields source={document} state={state} close={close} load={load} />}
+    </Edited>
   )
 }
 
@@ -58,9 +51,7 @@ interface FieldsProps {
   load: () => void
 }
 
-function Fields({ source: given, state: read, close, load }: FieldsProps) {
-  // The query may be answered again while the form is open.
-  const [{ source, state }] = useState({ source: given, state: read })
+function Fields({ source, state, close, load }: FieldsProps) {
   const queries = useQueryClient()
   const codenames = useCodenames()
   const [typed, setTyped] = useState<Typed>(() => ({

@@ -1,12 +1,11 @@
 // Tokens that only enrol machines.
-import { Button, Group, Modal, NumberInput, Stack, TagsInput, TextInput } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Button, Group, NumberInput, TagsInput, Text, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { base, call, read, type Answered } from '../../api/api.ts'
-import { Answer, Empty, Failure } from '../../parts/answer.tsx'
+import { Answer, Empty } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
-import { Form } from '../../parts/form.tsx'
-import { MadeToken } from '../../parts/made-token.tsx'
+import { MakeToken } from '../../parts/make-token.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
@@ -81,49 +80,46 @@ export function Enrolments({ mayChange }: { mayChange: boolean }) {
 }
 
 function Create({ close }: { close: () => void }) {
-  const queries = useQueryClient()
   const [name, setName] = useState('')
   const [tags, setTags] = useState<string[]>([])
   const [most, setMost] = useState<number | string>(10)
   const [hours, setHours] = useState<number | string>(24)
-  const create = useMutation({
-    mutationFn: () =>
-      call('POST /machines/enrolments', {
-        body: { name, tags, most: Number(most), expires_hours: Number(hours) },
-      }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  if (create.data)
-    return (
-      <MadeToken token={create.data.token} about="A machine enrols with it so:" close={close}>
-        <Snippet
-          label="Enrol a machine"
-          text={`GATEHOUSE_ENROLMENT=… node gatehouse.mjs machine enrol --url ${base} "$(hostname)"`}
-        />
-      </MadeToken>
-    )
   return (
-    <Modal opened onClose={close} title="New enrolment">
-      <Form send={() => create.mutate()}>
-        <Stack>
-          {create.isError && <Failure error={create.error} />}
-          <TextInput
-            label="Name"
-            description="What uses it: letters, digits and . _ -"
-            required
-            data-autofocus
-            maxLength={128}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <TagsInput label="Tags of its machines" value={tags} onChange={setTags} />
-          <NumberInput label="Machines at most" min={1} max={100_000} required value={most} onChange={setMost} />
-          <NumberInput label="Hours until it ends" min={1} max={87_600} required value={hours} onChange={setHours} />
-          <Button type="submit" loading={create.isPending}>
-            Create
-          </Button>
-        </Stack>
-      </Form>
-    </Modal>
+    <MakeToken
+      title="New enrolment"
+      make={() =>
+        call('POST /machines/enrolments', { body: { name, tags, most: Number(most), expires_hours: Number(hours) } })
+      }
+      about="It only enrols machines."
+      use={(token) => (
+        <>
+          <Text size="sm" mb="xs">
+            On the machine, this leaves its own token in <span className="mono">GATEHOUSE_TOKEN</span>, for the set-up
+            command of a distribution:
+          </Text>
+          <Snippet label="Enrol a machine" text={enrolling(token)} />
+        </>
+      )}
+      close={close}
+    >
+      <TextInput
+        label="Name"
+        description="What uses it: letters, digits and . _ -"
+        required
+        data-autofocus
+        maxLength={128}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <TagsInput label="Tags of its machines" value={tags} onChange={setTags} />
+      <NumberInput label="Machines at most" min={1} max={100_000} required value={most} onChange={setMost} />
+      <NumberInput label="Hours until it ends" min={1} max={87_600} required value={hours} onChange={setHours} />
+    </MakeToken>
   )
 }
+
+/** Needs curl and sed alone. `printf` belongs to the shell, so that no list of processes shows the token. */
+const enrolling = (token: string) => `GATEHOUSE_TOKEN=$(printf '{"token":"%s","name":"%s"}' '${token}' "$(uname -n)" |
+  curl -fsS -H 'Content-Type: application/json' -d @- ${base}api/v1/machines/enrol |
+  sed 's/.*"token": *"\\([^"]*\\)".*/\\1/')
+export GATEHOUSE_TOKEN`

@@ -1,26 +1,45 @@
 // The form for a new repository.
-import { Button, Group, Modal, MultiSelect, Select, Stack, Switch, TextInput } from '@mantine/core'
+import { Button, Group, Modal, Select, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call, type Answered } from '../../api/api.ts'
+import { DEFAULT_CURATION } from '../../../../src/domain/curation.ts'
+import { call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
-import { REGISTRIES, type Registry } from './registries.ts'
+import { Choice } from './members.tsx'
+import { REGISTRIES, type Registry, type Repository } from './registries.ts'
+import { UpstreamFields } from './upstream-fields.tsx'
 
-type Repository = Answered<'GET /registries'>['repositories'][number]
+type Kind = Repository['kind']
 
-export function CreateRepository({ close, known }: { close: () => void; known: readonly Repository[] }) {
+const KINDS: Record<Kind, string> = {
+  hosted: 'Hosted: keeps what is published to it',
+  proxy: 'Proxy: what another registry has, through the gate',
+  group: 'Group: several repositories under one address',
+}
+
+export function CreateRepository({ close }: { close: () => void }) {
   const queries = useQueryClient()
   const [format, setFormat] = useState<Registry>('npm')
   const [name, setName] = useState('')
-  const [kind, setKind] = useState<'hosted' | 'group'>('hosted')
+  const [kind, setKind] = useState<Kind>('hosted')
   const [members, setMembers] = useState<string[]>([])
+  const [upstream, setUpstream] = useState({ url: '', authorization: '' })
   const [description, setDescription] = useState('')
   const [isPublic, setPublic] = useState(false)
   const create = useMutation({
     mutationFn: () =>
       call('POST /registries', {
-        body: { format, name: name.trim(), kind, description, public: isPublic, ...(kind === 'group' && { members }) },
+        body: {
+          ...{ format, name: name.trim(), kind, description, public: isPublic },
+          ...(kind === 'group' && { members }),
+          ...(kind === 'proxy' && {
+            upstream: {
+              url: upstream.url.trim(),
+              ...(upstream.authorization !== '' && { authorization: upstream.authorization }),
+            },
+          }),
+        },
       }),
     onSuccess: async () => {
       await queries.invalidateQueries()
@@ -52,22 +71,24 @@ export function CreateRepository({ close, known }: { close: () => void; known: r
           />
           <Select
             label="Kind"
-            data={[
-              { value: 'hosted', label: 'Hosted: keeps what is published to it' },
-              { value: 'group', label: 'Group: several repositories under one address' },
-            ]}
+            data={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
             allowDeselect={false}
             value={kind}
-            onChange={(value) => setKind(value as 'hosted' | 'group')}
+            onChange={(value) => setKind(value as Kind)}
           />
-          {kind === 'group' && (
-            <MultiSelect
-              label="Members"
-              description="The first one that has a name gives it"
-              data={known.filter((one) => one.format === format && one.kind !== 'group').map((one) => one.name)}
-              value={members}
-              onChange={setMembers}
-            />
+          {kind === 'group' && <Choice format={format} members={members} choose={setMembers} />}
+          {kind === 'proxy' && (
+            <>
+              <UpstreamFields
+                typed={upstream}
+                about="The header Authorization, where the upstream asks for one. Nobody can read it back."
+                put={setUpstream}
+              />
+              <Text size="sm">
+                Versions are held until they are {DEFAULT_CURATION.min_age_days} days old; its page has this and other
+                rules.
+              </Text>
+            </>
           )}
           <TextInput
             label="Description"

@@ -24,7 +24,8 @@ export default function Repositories() {
         {({ repositories }) =>
           repositories.length === 0 ? (
             <Empty title="No repositories yet">
-              A hosted repository keeps the libraries that your teams publish. Each passes the same gate as packages do.
+              A hosted repository keeps the libraries that your teams publish; a proxy gives those of another registry.
+              Each passes the same gate as packages do.
             </Empty>
           ) : (
             <Rows
@@ -49,7 +50,7 @@ export default function Repositories() {
           )
         }
       </Answer>
-      {creating && <CreateRepository close={() => setCreating(false)} known={list.data?.repositories ?? []} />}
+      {creating && <CreateRepository close={() => setCreating(false)} />}
     </Page>
   )
 }

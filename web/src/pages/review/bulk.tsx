@@ -2,7 +2,7 @@
 // before. Failed ones stay selected.
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useId, useState } from 'react'
+import { useCallback, useId, useState } from 'react'
 import { call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
@@ -147,6 +147,7 @@ interface OutcomeProps {
 }
 
 function Outcome({ outcomes, isPlanned, records, answered, doing }: OutcomeProps) {
+  const isFirst = useCallback((at: number) => outcomes?.items[at]?.result === 'failed', [outcomes])
   return (
     <>
       <Text role="status" size="sm">
@@ -158,7 +159,7 @@ function Outcome({ outcomes, isPlanned, records, answered, doing }: OutcomeProps
       <RiskRows
         records={records}
         label="What happens to each"
-        {...(outcomes && { isFirst: (at: number) => outcomes.items[at]?.result === 'failed' })}
+        isFirst={isFirst}
         outcome={(at) => {
           const item = outcomes?.items[at]
           if (!item) return null

@@ -1,5 +1,5 @@
 // Reads more of the queue than a page has.
-import { call } from '../../api/api.ts'
+import { client, valueOf } from '../../api/api.ts'
 import type { Call } from '../../../../client/src/index.ts'
 import { QUEUE, type QueueItem } from './item.ts'
 import { idOf } from './record-id.ts'
@@ -11,12 +11,11 @@ type Query = NonNullable<Call<typeof QUEUE>['query']>
 const PER_PAGE = 200
 
 /** @returns the first records that match, at most as many as can be selected, each once; `total`: how many match */
-export async function readAll(query: Query): Promise<{ items: QueueItem[]; total: number }> {
+export async function readAll(query: Query, signal?: AbortSignal): Promise<{ items: QueueItem[]; total: number }> {
   const found = new Map<string, QueueItem>()
   for (let page = 1; ; page++) {
-    const { items, total, pages } = await call(QUEUE, {
-      query: { ...query, page, per_page: PER_PAGE, include_findings: false },
-    })
+    const asked = { ...query, page, per_page: PER_PAGE, include_findings: false }
+    const { items, total, pages } = valueOf(await client.call(QUEUE, { query: asked, signal }))
     // Somebody may decide meanwhile: then a record can be on two pages.
     for (const item of items) found.set(idOf(item), item)
     if (page >= pages || page * PER_PAGE >= MOST_SELECTED)

@@ -1,6 +1,6 @@
 // The risk of each of several records, beside what a decision would do to each.
 import { Button } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
+import { useMemo, useState, type ReactNode } from 'react'
 import { Exploited, SeverityMark } from '../../parts/marks.tsx'
 import { Rows, type Column } from '../../parts/rows.tsx'
 import { chance } from '../../parts/words.ts'
@@ -32,19 +32,21 @@ interface RiskRowsProps {
   label: string
   /** what happens to the record with this number */
   outcome?: (at: number) => ReactNode
-  /** whether the record with this number is shown before the others, so that it is seen among thousands */
-  isFirst?: (at: number) => boolean
+  /** whether the record with this number is shown before the others, so that it is seen among thousands; kept by the page */
+  isFirst?: ((at: number) => boolean) | undefined
 }
 
 /** Rows that a page draws without delay. */
 const STEP = 100
 
-export function RiskRows({ records, label, outcome, isFirst = () => false }: RiskRowsProps) {
+export function RiskRows({ records, label, outcome, isFirst }: RiskRowsProps) {
   const [shown, setShown] = useState(STEP)
-  const at = new Map(records.map((record, i) => [record, i]))
+  const at = useMemo(() => new Map(records.map((record, i) => [record, i])), [records])
   const last: Column<Risky>[] = outcome ? [{ head: 'Outcome', cell: (record) => outcome(at.get(record) ?? 0) }] : []
-  const isBefore = (_: Risky, i: number) => isFirst(i)
-  const ordered = [...records.filter(isBefore), ...records.filter((record, i) => !isBefore(record, i))]
+  const ordered = useMemo(
+    () => (isFirst ? [true, false].flatMap((now) => records.filter((_, i) => isFirst(i) === now)) : records),
+    [records, isFirst],
+  )
   const left = records.length - shown
   return (
     <>

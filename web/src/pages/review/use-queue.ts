@@ -38,7 +38,7 @@ export function useQueue() {
   })
   const members = useQuery({
     queryKey: [QUEUE, 'members', membersOf(openKey)],
-    queryFn: () => readAll(membersOf(openKey)),
+    queryFn: ({ signal }) => readAll(membersOf(openKey), signal),
     enabled: group !== undefined && openKey !== null,
   })
 
@@ -49,8 +49,9 @@ export function useQueue() {
   const see = (items: readonly QueueItem[]) => {
     for (const one of items) seen.current.set(idOf(one), one)
   }
-  see(rows.flatMap((row) => (row.kind === 'record' ? row.item : [])))
-  see(members.data?.items ?? [])
+  // Thousands of members: only when they change.
+  useMemo(() => see(rows.flatMap((row) => (row.kind === 'record' ? row.item : []))), [rows])
+  useMemo(() => see(members.data?.items ?? []), [members.data])
 
   const open = openOf(
     shown,

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { read, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { Exploited, SeverityMark, Status, Toned } from '../../parts/marks.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
@@ -66,7 +67,11 @@ function Facts({
         {cvss !== null && <span>CVSS {cvss}</span>}
         {epss !== null && <span>EPSS {chance(epss)}</span>}
       </Group>
-      {description && <Text maw={720}>{description}</Text>}
+      {description && (
+        <Text maw={720}>
+          <Foreign>{description}</Foreign>
+        </Text>
+      )}
       {others.length > 0 && (
         <Text size="sm" c="dimmed">
           Also {others.join(', ')}

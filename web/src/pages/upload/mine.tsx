@@ -6,6 +6,7 @@ import { readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { ChoiceFilter, Filters } from '../../parts/filters.tsx'
+import { Foreign } from '../../parts/foreign.tsx'
 import { Status } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PastEnd, Pager } from '../../parts/pager.tsx'
@@ -89,7 +90,7 @@ function Why({ of: { status, served, held_reason: held, problems, decision, cve_
     <>
       {decision && (
         <div>
-          {ACTIONS[decision.action]} by {decision.decided_by}: {decision.justification}
+          {ACTIONS[decision.action]} by {decision.decided_by}: <Foreign>{decision.justification}</Foreign>
           {decision.target_version && ` Upload ${decision.target_version}.`}
         </div>
       )}
