@@ -58,8 +58,9 @@ export function createClaims({ db, clock, audit }: { db: Db; clock: Clock; audit
         return claim
       })
     },
-    remove: (repository, pattern, by) =>
+    remove: (repository, written, by) =>
       transaction(db, async (tx) => {
+        const pattern = written.toLowerCase()
         const removed = await tx
           .deleteFrom('name_claims')
           .where('repository', '=', repository.key)

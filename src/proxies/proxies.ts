@@ -53,10 +53,7 @@ const RETRY_SECONDS = 5
 export function createProxies(deps: ProxyDeps, waits: Readonly<Record<string, number>> = WAIT_MS): Proxies {
   const { db, repositories, reader, upstreamListings, upstreamFiles, withheld } = deps
 
-  async function has(repository: Repository, name: string): Promise<boolean> {
-    if (await isOwned(db, repository.format, name)) return false
-    return upstreamListings.refresh(repository, name)
-  }
+  const isOwnedHere = ({ format }: Repository, name: string) => isOwned(db, format, name)
 
   async function fileOf({ owner, name, filename }: FileIn): Promise<ReachableFile> {
     const listing = await reader.listing(owner, name)
@@ -74,19 +71,19 @@ export function createProxies(deps: ProxyDeps, waits: Readonly<Record<string, nu
     if (!found || isRefused(found)) return
     await withheld.note(repository.key, { name, version: found.file.version }, found.verdict.reasons, by.name)
     // One that waits for its age only needs nobody.
-    if (found.verdict.until === null) upstreamFiles.bring(repository, name, filename, by).catch(notBrought)
+    if (found.verdict.until === null) upstreamFiles.bring(repository, name, filename, by, found).catch(notBrought)
   }
 
   return {
     async ownerOf(repository, name) {
       if (repository.kind === 'hosted') return repository.key
-      if (repository.kind === 'proxy') return (await has(repository, name)) ? repository.key : null
-      const hosted = await repositories.ownerOf(repository, name)
+      const hosted = repository.kind === 'group' ? await repositories.ownerOf(repository, name) : null
       if (hosted !== null) return hosted
+      if (await isOwnedHere(repository, name)) return null
       // One that does not answer ends the search: its name must not come from a later member instead.
-      for (const member of repository.members) {
-        const proxy = await repositories.get(member)
-        if (proxy.kind === 'proxy' && (await has(proxy, name))) return member
+      for (const key of repository.kind === 'proxy' ? [repository.key] : repository.members) {
+        const proxy = key === repository.key ? repository : await repositories.get(key)
+        if (proxy.kind === 'proxy' && (await upstreamListings.refresh(proxy, name))) return key
       }
       return null
     },
@@ -107,14 +104,15 @@ export function createProxies(deps: ProxyDeps, waits: Readonly<Record<string, nu
     },
     async request(repository, { name, version }, by) {
       if (repository.kind !== 'proxy') throw invalidField('name', `${repository.key} is no proxy`)
-      if (!(await has(repository, name))) throw new Problem('not_found', `${repository.key} has no ${name}`)
+      const hasName = !(await isOwnedHere(repository, name)) && (await upstreamListings.refresh(repository, name))
+      if (!hasName) throw new Problem('not_found', `${repository.key} has no ${name}`)
       const found = await upstreamFiles.find(repository, name, { version })
       if (found.length === 0) throw new Problem('not_found', `${repository.key} has no ${name} ${version}`)
       const [first] = found
       if (isRefused(first!)) throw new Problem('policy_blocked', `an advisory calls ${name} ${version} malicious`)
       const reasons = found.flatMap(({ verdict }) => verdict.reasons)
       if (reasons.length > 0) await withheld.note(repository.key, { name, version }, first!.verdict.reasons, by.name)
-      for (const { file } of found) await upstreamFiles.bring(repository, name, file.filename, by)
+      for (const one of found) await upstreamFiles.bring(repository, name, one.file.filename, by, one)
       return found.map(({ file }) => file.filename)
     },
   }

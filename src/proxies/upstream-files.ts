@@ -40,9 +40,10 @@ export interface UpstreamFiles {
   find(repository: Repository, name: string, sought: Sought): Promise<Judged[]>
   /**
    * Brings a file in, whatever its verdict is: one that the rules hold waits for a review. Returns when it has a record.
+   * @param found by whoever has looked already
    * @throws Problem('upstream_error', ...) when it cannot be had, or is another file than was listed
    */
-  bring(repository: Repository, name: string, filename: string, by: Actor): Promise<void>
+  bring(repository: Repository, name: string, filename: string, by: Actor, found?: Judged): Promise<void>
 }
 
 /** Transfers at the same time, of all repositories. */
@@ -57,14 +58,14 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
     return state ? findJudged(deps.readers, { state, sought, now: deps.clock.now() }) : []
   }
 
-  async function hasRecord({ key }: Repository, name: string, { version, arch }: UpstreamFile): Promise<boolean> {
+  async function hasRecord({ key }: Repository, name: string, filename: string): Promise<boolean> {
     const row = await db
-      .selectFrom('packages')
-      .select('id')
-      .where('distribution', '=', key)
-      .where('name', '=', name)
-      .where('version', '=', version)
-      .where('arch', '=', arch)
+      .selectFrom('packages as p')
+      .innerJoin('blobs as b', 'b.sha256', 'p.sha256')
+      .select('p.id')
+      .where('p.distribution', '=', key)
+      .where('p.name', '=', name)
+      .where('b.filename', '=', filename)
       .executeTakeFirst()
     return row !== undefined
   }
@@ -114,11 +115,13 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
 
   return {
     find,
-    async bring(repository, name, filename, by) {
-      const [found] = await find(repository, name, { filename })
-      if (!found) throw new Problem('not_found', `the upstream of ${repository.key} has no ${filename} of ${name}`)
-      const isDone = () => hasRecord(repository, name, found.file)
-      await once.run(`file ${repository.key} ${name} ${filename}`, isDone, () => take(repository, name, found, by))
+    async bring(repository, name, filename, by, found) {
+      const isDone = () => hasRecord(repository, name, filename)
+      await once.run(`file ${repository.key} ${name} ${filename}`, isDone, async () => {
+        const [wanted] = found ? [found] : await find(repository, name, { filename })
+        if (!wanted) throw new Problem('not_found', `the upstream of ${repository.key} has no ${filename} of ${name}`)
+        await take(repository, name, wanted, by)
+      })
     },
   }
 }

@@ -3,6 +3,7 @@ import { findRepository } from '../../formats/index.ts'
 import { wait } from '../../kernel/clock.ts'
 import { createHttpClient } from '../../kernel/http-client.ts'
 import { createClaims } from '../../proxies/claims.ts'
+import { createKnownFindings } from '../../proxies/known-findings.ts'
 import { createOnce } from '../../proxies/once.ts'
 import { createProxies } from '../../proxies/proxies.ts'
 import { createUpstreamFiles } from '../../proxies/upstream-files.ts'
@@ -34,8 +35,7 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
   const withheld = createWithheld({ db, clock })
   const shared = {
     ...{ db, clock, audit, client, listings, once, readers, intake, names, log },
-    settings: foundation.settings.current,
-    matcher: engines.advisoryMatcher,
+    findingsOf: createKnownFindings({ settings: foundation.settings.current, matcher: engines.advisoryMatcher }),
     formatOf({ key }: Repository) {
       const found = findRepository(key, libraries)
       if (!found) throw new Error(`no format of ${key}`)
