@@ -1,6 +1,6 @@
 // Files of upstreams on their way in: fetched at the first request, compared with what was listed, and judged by the gate.
 import type { AuditLog } from '../audit/log.ts'
-import type { CurationVerdict } from '../domain/curation.ts'
+import { DEFAULT_CURATION, licenceHold } from '../domain/curation.ts'
 import type { Digests } from '../domain/package.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
 import { refused } from '../formats/catalog.ts'
@@ -76,7 +76,8 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
     await deps.audit.record({ action: 'INTEGRITY_ALERT', result: 'FAILURE', outcome: 'upstream_error', detail, ...of })
   }
 
-  async function take(repository: Repository, name: string, { file, verdict }: Judged, by: Actor): Promise<void> {
+  async function take(repository: Repository, name: string, judged: Judged, by: Actor): Promise<void> {
+    const { file } = judged
     const address = deps.addressOf(repository)
     requireTrusted(file, address)
     const format = deps.formatOf(repository)
@@ -97,7 +98,7 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
       await deps.names.requireUnspent({ repository: repository.key, name }, { version, arch, sha256: digests.sha256 })
     }
     const source: Source = {
-      steps: [curationStep(format, file, verdict)],
+      steps: [curationStep(format, repository, judged)],
       async deliver(to) {
         to.target(repository.key)
         await to.store(await deps.client.file(address, file.url, to.mostBytes))
@@ -149,14 +150,17 @@ function asUpstreamFault(error: unknown, { url }: UpstreamFile): unknown {
 }
 
 /** The verdict of the rules as a step of the gate, so that a file that they hold waits for a review like any other. */
-function curationStep(format: RegistryFormat, file: UpstreamFile, verdict: CurationVerdict): Step {
+function curationStep(format: RegistryFormat, { curation }: Repository, { file, verdict }: Judged): Step {
+  const policy = { ...DEFAULT_CURATION, ...curation }
   return {
     key: 'curation',
     label: 'Rules of the proxy',
     async run({ facts }) {
       const differences = format.upstream!.differences(file.facts, facts)
+      const licence = file.facts.license === null ? licenceHold(facts.license, policy) : null
       const reasons = [
         ...verdict.reasons.map(({ text }) => text),
+        ...(licence === null ? [] : [licence]),
         ...(differences.length > 0
           ? [`the upstream lists something else than the file has: ${differences.join(', ')}`]
           : []),

@@ -6,6 +6,7 @@ import { canonicalName, filenameOf } from './names.ts'
 import { pypiMembers, readPypi, recognizes } from './read.ts'
 import type { PypiRecord } from './record.ts'
 import { setup } from './setup.ts'
+import { pypiUpstream } from './upstream.ts'
 
 export const pypiFormat: RegistryFormat<PypiRecord> = {
   id: 'pypi',
@@ -26,6 +27,7 @@ export const pypiFormat: RegistryFormat<PypiRecord> = {
   filename: ({ name, version, record }) => filenameOf(name, version, record.file),
   canonicalName,
   documents,
+  upstream: pypiUpstream,
   setup,
   packagePaths: () => [],
   entry: () => ({}),
