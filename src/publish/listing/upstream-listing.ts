@@ -9,6 +9,7 @@ import {
 } from '../../domain/curation.ts'
 import { unpackListing } from '../../formats/packed-listing.ts'
 import type {
+  HeldFile,
   ListedFile,
   Listing,
   RegistryFormat,
@@ -92,7 +93,7 @@ export function mergeListing(
     const known = here.get(keyOf(file))
     here.delete(keyOf(file))
     const addedAt = new Date(file.publishedAt ?? 0)
-    files.push(known ? { ...known, addedAt } : shownOf(file, verdict, addedAt))
+    files.push(known ? { ...known, addedAt, held: heldBy(verdict, known) } : shownOf(file, verdict, addedAt))
   }
   // The upstream may have removed what clients here rely on.
   files.push(...here.values())
@@ -100,6 +101,12 @@ export function mergeListing(
   files.sort((a, b) => compare(a.version, b.version) || (a.arch < b.arch ? -1 : 1))
   const tags = tagsOf(format, upstream.tags, files)
   return { listing: { ...local, files, tags, notes: { ...upstream.notes, ...local.notes } }, nextChangeAt }
+}
+
+/** One that waits for a review keeps the reason that clients read before it was here, if that does not end by itself. */
+function heldBy({ reasons }: CurationVerdict, { held }: ListedFile): HeldFile | null {
+  const lasting = reasons.filter(({ until }) => until === null)
+  return held?.isListed && lasting.length > 0 ? { ...held, reason: `${sentenceOf(lasting)}; ${held.reason}` } : held
 }
 
 function shownOf(file: UpstreamFile, { effect, reasons }: CurationVerdict, addedAt: Date): ListedFile {
