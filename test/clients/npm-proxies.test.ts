@@ -34,12 +34,12 @@ const ADD: Record<Client, string> = {
 }
 const VIOLATION =
   /403 Could not download is-number@7\.0\.0 due to policy violations:\n.*is-number@7\.0\.0: its licence is MIT, which is denied here/
-/** What each says about a version that is held. */
+/** What each says about a version that is held, when clients get no other one. */
 const SAID: Record<Client, RegExp> = {
   npm10: VIOLATION,
   npm11: VIOLATION,
-  pnpm: /No matching version found for is-number@7\.0\.0/,
-  yarn1: /Couldn't find any versions for "is-number" that matches "7\.0\.0"/,
+  pnpm: /No versions available for is-number/,
+  yarn1: /No valid versions found for \\?"is-number\\?"/,
   yarn4: /is-number@npm:7\.0\.0: No candidates found/,
   bun: /No version matching "7\.0\.0" found for specifier "is-number"/,
 }
