@@ -1,6 +1,6 @@
 // The registries that this machine's own clients use, as upstreams of proxies.
 import { execFileSync } from 'node:child_process'
-import { startService, type Service } from '../service.ts'
+import { startService, type Service, type ServiceOptions } from '../service.ts'
 
 /** vitest was started by npm, whose variables would answer in place of the configuration. */
 const plain = () =>
@@ -12,9 +12,13 @@ const said = (program: string, args: readonly string[]) =>
 const REACHING = ['NODE_EXTRA_CA_CERTS', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']
 
 /** A service with a public proxy for each of these rules, by name. */
-export async function startProxies(format: 'npm' | 'pypi', rules: Readonly<Record<string, object>>): Promise<Service> {
+export async function startProxies(
+  format: 'npm' | 'pypi',
+  rules: Readonly<Record<string, object>>,
+  options: ServiceOptions = {},
+): Promise<Service> {
   const environment = REACHING.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
-  const service = await startService({ env: Object.fromEntries(environment) as Record<string, string> })
+  const service = await startService({ ...options, env: Object.fromEntries(environment) as Record<string, string> })
   const url = format === 'npm' ? said('npm', ['config', 'get', 'registry']) : pythonIndex()
   for (const [name, curation] of Object.entries(rules)) {
     const body = { format, name, kind: 'proxy', public: true, upstream: { url }, curation }
@@ -25,7 +29,7 @@ export async function startProxies(format: 'npm' | 'pypi', rules: Readonly<Recor
 }
 
 /** Of pip's configuration, else the one that pip has built in. */
-const pythonIndex = () =>
+export const pythonIndex = () =>
   said('python3', [
     '-c',
     [

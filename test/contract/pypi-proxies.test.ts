@@ -91,7 +91,7 @@ describe('what an upstream has', () => {
   ])('as %s is listed, fetched once and kept as a record', async (_, isJson) => {
     const name = `Plain.${fresh()}`
     const project = name.toLowerCase().replace('.', '-')
-    const python = { metadata: ['Requires-Python: >=3.8'], listed: { 'requires-python': '>=3.8' } }
+    const python = { metadata: ['Requires-Python: >=3.8, !=3.9.0'], listed: { 'requires-python': '!=3.9.0,>=3.8' } }
     const one = wheel(name, '1.0', python as never)
     upstream.put(project, [one, wheel(name, '1.1', { listed: { yanked: 'loses <data>' } })])
     upstream.forms.json = isJson
@@ -102,7 +102,7 @@ describe('what an upstream has', () => {
         filename: wheelName(project),
         hashes: { sha256: sha256(one.bytes) },
         yanked: false,
-        'requires-python': '>=3.8',
+        'requires-python': '!=3.9.0,>=3.8',
       },
       { filename: wheelName(project, '1.1'), yanked: 'loses <data>' },
     ])
@@ -377,7 +377,7 @@ describe('an upstream that lies', () => {
     ['the core metadata', { 'core-metadata': { sha256: '2'.repeat(64) } }],
   ])('about %s has the file held for a review', async (what, listed) => {
     const name = fresh()
-    upstream.put(name, [wheel(name, '1.0', { listed })])
+    upstream.put(name, [wheel(name, '1.0', { metadata: ['Requires-Python: >=3'], listed } as never)])
     await list(name)
     const { status } = await fetchFile(name, wheelName(name))
     expect(status).toBe(403)

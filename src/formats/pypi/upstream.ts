@@ -90,13 +90,16 @@ function metadataOf(address: string): string {
   return url.href
 }
 
+/** Indexes write the clauses of a specifier in an order of their own. */
+const clausesOf = (specifier: string): string => specifier.replace(/\s+/g, '').split(',').filter(Boolean).sort().join()
+
 /** A client has chosen by the list before it reads the file. */
 function differences(
   { record: listed }: PackageFacts<PypiRecord>,
   { record: own }: PackageFacts<PypiRecord>,
 ): string[] {
-  const plain = (text: string | null) => text?.replace(/\s+/g, '')
-  const python = listed.requiresPython !== null && plain(listed.requiresPython) !== plain(own.requiresPython)
+  const [said, real] = [listed.requiresPython, own.requiresPython]
+  const python = said !== null && real !== null && clausesOf(said) !== clausesOf(real)
   const metadata = listed.metadata !== null && listed.metadata.sha256 !== own.metadata?.sha256
   return [...(python ? ['the versions of Python'] : []), ...(metadata ? ['the core metadata'] : [])]
 }
