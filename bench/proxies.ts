@@ -1,9 +1,9 @@
 // Installs one tree of npm packages and one of wheels from their registries, and through proxies of them, cold and warm.
-// Usage: npx node bench/proxies.ts [--npm "webpack jest eslint"] [--python jupyterlab] [--rounds 2] [--verdaccio <program>]
+// Usage: node bin/with-postgres.mjs npx node bench/proxies.ts [--npm "webpack jest eslint"] [--python jupyterlab] [--rounds 2] [--verdaccio <program>]
 // The registries are those that npm and pip use here. What counts are ratios to the direct installation of the same round. Each installation begins
 // with an empty cache of its client; npm has a lockfile without addresses, so that it asks for each list and each file.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -11,7 +11,7 @@ import { build } from '../bin/build.mjs'
 import { pythonIndex, startProxies } from '../test/clients/upstream.ts'
 import { accepts, freePort } from '../test/ports.ts'
 import { removeTemporary, type Service } from '../test/service.ts'
-import { median } from './database.ts'
+import { createBenchDatabase, median } from './database.ts'
 
 const PROJECT = resolve(import.meta.dirname, '..')
 const RULES = { min_age_days: 0 }
@@ -91,30 +91,29 @@ async function uvInstall(from: string): Promise<{ seconds: number; count: number
   return { seconds, count }
 }
 
-/** MiB of a process and those below it, in its /proc. */
-function residentOf(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
-  const own = Number(/^Pss:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-  return (
-    own +
-    children.reduce((sum, child) => sum + (existsSync(`/proc/${child}/status`) ? residentOf(Number(child)) : 0), 0)
-  )
-}
+/** MiB in use by this process alone, with its share of what several use. */
+const memoryOf = (pid: number | string): number =>
+  Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024
 
-function watch({ process: child }: Service) {
-  let most = 0
+/** @returns ends it, and says what the process and its readers took at most */
+function watch({ process: { pid } }: Service): () => string {
+  const most = { own: 0, readers: 0 }
   const look = () => {
     try {
-      most = Math.max(most, residentOf(child.pid!))
+      const readers = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
+      most.own = Math.max(most.own, memoryOf(pid!))
+      most.readers = Math.max(
+        most.readers,
+        readers.map(memoryOf).reduce((sum, one) => sum + one, 0),
+      )
     } catch {
-      // It ends, or one below it has.
+      // A reader has ended.
     }
   }
-  const timer = setInterval(look, 250)
+  const timer = setInterval(look, 500)
   return () => {
     clearInterval(timer)
-    return Math.round(most)
+    return `at most ${Math.round(most.own)} MiB, its readers ${Math.round(most.readers)} MiB`
   }
 }
 
@@ -155,9 +154,12 @@ async function compare(what: string, ways: Record<string, (round: number) => Pro
 }
 
 const services: Service[] = []
+const drops: (() => Promise<void>)[] = []
 async function started(format: 'npm' | 'pypi', rules: Record<string, object>): Promise<Service> {
-  const service = await startProxies(format, rules, { optimized: true })
+  const database = await createBenchDatabase(place())
+  const service = await startProxies(format, rules, { optimized: true, databaseUrl: database.url })
   services.push(service)
+  drops.push(database.drop)
   return service
 }
 
@@ -189,15 +191,16 @@ try {
   const npmMemory = watch(service)
   await compare('npm ci', { direct: () => npmCi(path, registry), 'ours, cold': npmOf, 'ours, warm': npmOf, ...cold })
   for (const stop of peers) stop()
-  console.log(`the service took at most ${npmMemory()} MiB with its readers; ${await loopOf(service)}`)
+  console.log(`the service took ${npmMemory()}; ${await loopOf(service)}`)
   const uvOf = async (round: number) => (await uvInstall(`${python.api}/pypi/r${round}/simple/`)).seconds
   await loopOf(python)
   const pythonMemory = watch(python)
   const direct = async () => (await uvInstall(pythonIndex())).seconds
   await compare('uv pip install', { direct, 'ours, cold': uvOf, 'ours, warm': uvOf })
-  console.log(`the service took at most ${pythonMemory()} MiB with its readers; ${await loopOf(python)}`)
+  console.log(`the service took ${pythonMemory()}; ${await loopOf(python)}`)
 } finally {
   for (const service of services) await service.stop()
+  for (const drop of drops) await drop()
   await removeTemporary()
   rmSync(dir, { recursive: true, force: true })
 }
