@@ -116,6 +116,8 @@ export interface RegistryFormat<Rec = unknown> extends IntakeFormat<Rec> {
   readonly advisories: 'npm' | 'PyPI'
   /** The one way to write a name; null for a text that no package may be called. */
   canonicalName(name: string): string | null
+  /** The file that clients mean by a path below the address of a repository, decoded; null for a path of no file. */
+  fileAt(path: string): { name: string; filename: string } | null
   /** The documents of a name; none if it has nothing to show. Held files are in them if clients can show the reason. */
   documents(listing: Listing<Rec>): ListingDocument[]
   /** of the formats that proxies exist for */

@@ -2,7 +2,6 @@
 import type { Origin } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
-import { isRepository } from '../domain/repositories.ts'
 import type { Placed } from '../formats/intake-format.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
@@ -14,6 +13,7 @@ import { matchingRecords, type RecordSelector } from '../store/records/artifact-
 import type { Manifests } from './records/manifests.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Publisher } from '../publish/publisher.ts'
+import { publishSeen, seenChanges } from '../publish/seen-changes.ts'
 
 export interface DeletePackagesDeps {
   db: Db
@@ -83,11 +83,7 @@ export function createDeleteIds(deps: DeletePackagesDeps): DeleteIds {
       ...(choose ? { choose } : {}),
     })
     deps.checkpoint('deleted')
-    // Listings of repositories show held files too.
-    const changed = new Set(
-      deleted.filter((row) => row.served || isRepository(row.distribution)).map((row) => row.distribution),
-    )
-    for (const codename of changed) await publisher.converge(codename)
+    await publishSeen(publisher, seenChanges(deleted))
     for (const { name, version, distribution } of deleted)
       bus.emit('package', { action: 'deleted', package: name, version, distribution, status: null })
     void deps.pendingDeletions.run().catch(deps.onError)

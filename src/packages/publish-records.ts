@@ -1,12 +1,11 @@
 // Publishes new records: writes their manifests and, if the gate passed them, the index. Deletes records it cannot publish.
 import { isProblem, Problem } from '../domain/problem.ts'
-import { isRepository } from '../domain/repositories.ts'
 import type { StepEvent } from '../gate/step.ts'
 import type { Placed } from '../formats/intake-format.ts'
-import { allEnded } from '../kernel/all-ended.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { isStorageFull } from '../kernel/files.ts'
 import type { Publisher } from '../publish/publisher.ts'
+import { publishSeen, seenChanges } from '../publish/seen-changes.ts'
 import { deleteRecords } from './records/delete-records.ts'
 import type { AuditLog } from '../audit/log.ts'
 import type { Db } from '../store/db.ts'
@@ -45,22 +44,22 @@ export function createPublishRecords(deps: {
       }),
     })
     // Recovery repeats what fails here.
-    for (const codename of servedIn(rows)) await publisher.converge(codename).catch(() => {})
+    await publishSeen(publisher, seenChanges(rows)).catch(() => {})
     await deps.clean().catch(() => {})
     if (isProblem(cause) || isStorageFull(cause)) throw cause
     throw new Problem('publication_failed', 'the package could not be published; nothing was stored', {}, { cause })
   }
 
   return async (rows, progress) => {
-    const codenames = servedIn(rows)
-    const isPublished = codenames.length > 0
+    const seen = seenChanges(rows)
+    const isPublished = seen.size > 0
     if (isPublished) progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
     try {
       // First: on a full disk a package without a manifest must not become visible, because it could not be removed again.
       await manifests.write(rows.map((row) => row.id))
       checkpoint('manifest-written')
       // Waits for all of them to end before the records are deleted.
-      await allEnded(codenames.map((codename) => publisher.converge(codename)))
+      await publishSeen(publisher, seen)
     } catch (cause) {
       await deleteUnpublished(rows, cause)
     }
@@ -69,8 +68,3 @@ export function createPublishRecords(deps: {
       progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
   }
 }
-
-/** Listings of repositories show held files too. */
-const servedIn = (rows: readonly PackageRow[]) => [
-  ...new Set(rows.filter((row) => row.served || isRepository(row.distribution)).map((row) => row.distribution)),
-]

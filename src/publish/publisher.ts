@@ -13,9 +13,10 @@ import type { Offered } from '../formats/format.ts'
 export interface Publisher {
   /**
    * Returns when clients see at least the revision that the distribution has now. Callers that arrive together share one run.
+   * @param names of a repository: the names that changed; a distribution is always published as a whole
    * @throws Problem('publication_failed' or 'storage_full')
    */
-  converge(codename: string): Promise<void>
+  converge(codename: string, names?: readonly string[]): Promise<void>
   /** Announces a package, so that a publish waits for it. @returns a function to call when the package settled or failed */
   expect(codename: string): () => void
   /** Publishes the distribution from the database alone; no process uses its state in memory. */

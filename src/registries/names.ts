@@ -4,6 +4,7 @@ import type { AuditLog } from '../audit/log.ts'
 import { Problem } from '../domain/problem.ts'
 import type { VersionNote } from '../domain/repositories.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { notesOf } from '../publish/listing/listing-query.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 import type { Actor } from './repositories.ts'
@@ -15,13 +16,14 @@ export interface NameIn {
 }
 
 export interface Names {
-  tagsOf(of: NameIn): Promise<Record<string, string>>
   /** by version */
   notesOf(of: NameIn): Promise<Record<string, VersionNote>>
   /** @throws Problem('not_found') when the repository does not have the version */
   setTag(of: NameIn, tag: string, version: string, by: Actor): Promise<void>
   /** @throws Problem('not_found') */
   removeTag(of: NameIn, tag: string, by: Actor): Promise<void>
+  /** Removes the tags whose versions are gone. */
+  removeLostTags(of: NameIn, by: Actor): Promise<void>
   /** Replaces the notes on these versions; an empty note removes what was said. @throws Problem('not_found') for another version */
   note(of: NameIn, notes: Readonly<Record<string, VersionNote>>, by: Actor): Promise<void>
   /**
@@ -51,25 +53,7 @@ export function createNames({ db, clock, audit }: { db: Db; clock: Clock; audit:
     )
 
   return {
-    async tagsOf({ repository, name }) {
-      const rows = await db
-        .selectFrom('tags')
-        .select(['tag', 'version'])
-        .where('repository', '=', repository)
-        .where('name', '=', name)
-        .orderBy('tag')
-        .execute()
-      return Object.fromEntries(rows.map(({ tag, version }) => [tag, version]))
-    },
-    async notesOf({ repository, name }) {
-      const rows = await db
-        .selectFrom('version_notes')
-        .select(['version', 'note'])
-        .where('repository', '=', repository)
-        .where('name', '=', name)
-        .execute()
-      return Object.fromEntries(rows.map(({ version, note }): [string, VersionNote] => [version, note]))
-    },
+    notesOf: (of) => notesOf(db, of),
     setTag: (of, tag, version, by) =>
       transaction(db, async (tx) => {
         await requireVersions(tx, of, [version])
@@ -93,25 +77,41 @@ export function createNames({ db, clock, audit }: { db: Db; clock: Clock; audit:
         if (!removed) throw new Problem('not_found', `${of.name} has no tag ${tag}`)
         await record(tx, 'TAG_REMOVED', of, by, { tag, version: removed.version })
       }),
+    removeLostTags: (of, by) =>
+      transaction(db, async (tx) => {
+        const removed = await tx
+          .deleteFrom('tags as t')
+          .where('t.repository', '=', of.repository)
+          .where('t.name', '=', of.name)
+          .where(({ not, exists, selectFrom }) =>
+            not(
+              exists(
+                selectFrom('packages as p')
+                  .select('p.id')
+                  .where('p.distribution', '=', of.repository)
+                  .where('p.name', '=', of.name)
+                  .whereRef('p.version', '=', 't.version'),
+              ),
+            ),
+          )
+          .returning(['tag', 'version'])
+          .execute()
+        for (const lost of removed) await record(tx, 'TAG_REMOVED', of, by, lost)
+      }),
     note: (of, notes, by) =>
       transaction(db, async (tx) => {
         await requireVersions(tx, of, Object.keys(notes))
-        for (const [version, said] of Object.entries(notes)) {
-          const note = JSON.stringify(said)
-          if (Object.keys(said).length > 0)
-            await tx
-              .insertInto('version_notes')
-              .values({ ...of, version, note })
-              .onConflict((c) => c.columns(['repository', 'name', 'version']).doUpdateSet({ note }))
-              .execute()
-          else
-            await tx
-              .deleteFrom('version_notes')
-              .where('repository', '=', of.repository)
-              .where('name', '=', of.name)
-              .where('version', '=', version)
-              .execute()
-        }
+        // Together: npm deprecates a whole package version by version.
+        const [said, unsaid] = [new Map<string, string>(), [] as string[]]
+        for (const [version, note] of Object.entries(notes))
+          if (Object.keys(note).length > 0) said.set(version, JSON.stringify(note))
+          else unsaid.push(version)
+        await sql`insert into version_notes (repository, name, version, note)
+          select ${of.repository}, ${of.name}, version, note::jsonb
+          from unnest(${[...said.keys()]}::text[], ${[...said.values()]}::text[]) as said (version, note)
+          on conflict (repository, name, version) do update set note = excluded.note`.execute(tx)
+        await sql`delete from version_notes
+          where repository = ${of.repository} and name = ${of.name} and version = any(${unsaid}::text[])`.execute(tx)
         await record(tx, 'VERSION_NOTED', of, by, { notes })
       }),
     async requireUnspent({ repository, name }, { version, arch, sha256 }) {

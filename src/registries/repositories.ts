@@ -10,6 +10,8 @@ import type { Clock } from '../kernel/clock.ts'
 import type { SecretBox } from '../kernel/crypto.ts'
 import { addPlace } from '../packages/records/places.ts'
 import type { Db } from '../store/db.ts'
+import { removeListings } from '../store/files/listing-files.ts'
+import type { Paths } from '../store/paths.ts'
 import type { RepositoriesTable } from '../store/tables.ts'
 import { transaction } from '../store/transaction.ts'
 import { setUpstream, type Upstream } from './upstream.ts'
@@ -68,10 +70,11 @@ export interface RepositoryDeps {
   clock: Clock
   audit: AuditLog
   secretBox: SecretBox
+  paths: Pick<Paths, 'listings'>
 }
 
 export function createRepositories(deps: RepositoryDeps): Repositories {
-  const { db, clock, audit, secretBox } = deps
+  const { db, clock, audit, secretBox, paths } = deps
 
   async function find(key: string, within: Db = db): Promise<Repository | null> {
     const row = await within.selectFrom('repositories').selectAll().where('key', '=', key).executeTakeFirst()
@@ -130,6 +133,8 @@ export function createRepositories(deps: RepositoryDeps): Repositories {
         if (kind !== 'group') await addPlace(tx, wanted, !isPublic)
         await setUpstream(tx, secretBox, await get(key, tx), wanted)
         await setMembers(tx, { key, format, kind }, members)
+        // One of the same key may have been removed by a process that died before it removed these.
+        await removeListings(paths.listings, key)
         await audit.record(event('REPOSITORY_CREATED', key, by, { kind, public: isPublic, members }), tx)
         return get(key, tx)
       })
@@ -171,6 +176,8 @@ export function createRepositories(deps: RepositoryDeps): Repositories {
     async remove(key, by) {
       await transaction(db, async (tx) => {
         await get(key, tx)
+        // A publish that is under way ends first, and its record is seen.
+        await tx.selectFrom('distributions').select('codename').where('codename', '=', key).forUpdate().execute()
         const record = await tx.selectFrom('packages').select('id').where('distribution', '=', key).executeTakeFirst()
         if (record) throw new Problem('not_empty', `${key} has packages; delete them first`)
         const group = await tx
@@ -179,10 +186,15 @@ export function createRepositories(deps: RepositoryDeps): Repositories {
           .where('member', '=', key)
           .executeTakeFirst()
         if (group) throw new Problem('not_empty', `${key} is a member of ${group.repository}; take it out first`)
+        // Before the repository: each raises the name that it is of. The offers are those of deleted records.
+        await tx.deleteFrom('offers').where('distribution', '=', key).execute()
+        for (const table of ['tags', 'version_notes'] as const)
+          await tx.deleteFrom(table).where('repository', '=', key).execute()
         await tx.deleteFrom('repositories').where('key', '=', key).execute()
         await tx.deleteFrom('distributions').where('codename', '=', key).execute()
         await audit.record(event('REPOSITORY_DELETED', key, by), tx)
       })
+      await removeListings(paths.listings, key)
     },
     async counts() {
       const { rows } = await sql<{ key: string; records: number }>`select codename as key,

@@ -1,10 +1,9 @@
 // What follows a committed change of records: index, files, manifests, notifications. Every step can be repeated.
-import { isRepository } from '../domain/repositories.ts'
-import { allEnded } from '../kernel/all-ended.ts'
 import { announceRecord } from '../packages/records/announce.ts'
 import type { Changed } from '../packages/records/change-record.ts'
 import type { ReviewDeps } from './deps.ts'
 import { asError } from '../kernel/errors.ts'
+import { publishSeen, seenChanges } from '../publish/seen-changes.ts'
 
 export type CleanUpDeps = Pick<ReviewDeps, 'manifests' | 'publisher' | 'pendingDeletions' | 'bus' | 'onError'>
 
@@ -16,12 +15,8 @@ export async function publishChanges(
   { publisher }: Pick<ReviewDeps, 'publisher'>,
   changes: readonly Changed[],
 ): Promise<Error | null> {
-  const codenames = new Set(
-    changes
-      .filter(({ before, row }) => before.served !== row.served || isRepository(row.distribution))
-      .map(({ row }) => row.distribution),
-  )
-  return allEnded([...codenames].map((codename) => publisher.converge(codename))).then(() => null, asError)
+  const rows = changes.map(({ before, row }) => ({ ...row, served: before.served !== row.served }))
+  return publishSeen(publisher, seenChanges(rows)).then(() => null, asError)
 }
 
 /** Updates manifests and removes files. Never throws: recovery repeats what fails here. */

@@ -231,4 +231,15 @@ test.each([
   expect(text).toMatch(found)
 })
 
+test('downloads of each program are counted', async () => {
+  at.gate.clock.advance(20_000)
+  const programs = async () => {
+    const { body } = await at.gate.call('GET', '/downloads/stats')
+    const { per_client_type: counted } = body['summary'] as { per_client_type: Record<string, number> }
+    return Object.keys(counted).filter((program) => counted[program]! > 0)
+  }
+  // yarn 4 sends the agent of its library, got.
+  await expect.poll(programs, { timeout: 30_000 }).toEqual(['pnpm', 'yarn', 'bun', 'npm', 'other'])
+})
+
 documentCases(() => ({ at, machine, address }))

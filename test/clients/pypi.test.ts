@@ -312,6 +312,28 @@ test('poetry adds a package, locks it, and installs from the lock', async () => 
   )
 })
 
+test('downloads are counted with the program, and with the machine or token that signed in', async () => {
+  const { token: ofMachine } = (await service.call('POST', '/machines', { name: 'build-07' })).body
+  const right = { place: 'pypi/team', kind: 'machine', name: 'build-07' }
+  expect((await service.call('POST', '/readers', right)).status).toBe(201)
+  // Through the group, which has no files of its own.
+  const from = address('all', 'simple').replace('://', `://__token__:${ofMachine}@`)
+  await ran('pip', ['download', '--no-deps', '--index-url', from, '--dest', join(directory, 'machine'), 'acme-fast'])
+  await installed('uv', 'acme-fast')
+  const asked = '/downloads/packages/acme-fast?format=pypi'
+  const readers = async () => {
+    const { downloaded_by: by } = (await service.call('GET', asked)).body
+    return (by as Record<string, string>[]).map((one) => [one['reader'], one['client_type'], one['distribution']])
+  }
+  await expect.poll(readers, { timeout: 60_000 }).toContainEqual(['machine:build-07', 'pip', 'pypi/team'])
+  await expect.poll(readers, { timeout: 60_000 }).toContainEqual(['token:clients', 'uv', 'pypi/team'])
+  const { items } = (await service.call('GET', '/machines')).body
+  expect(items).toMatchObject([{ name: 'build-07', last_seen: expect.any(String) }])
+  const { per_client_type: programs } = (await service.call('GET', '/downloads/stats')).body.summary
+  expect(programs).toMatchObject({ poetry: expect.any(Number), curl: 0 })
+  expect(programs.poetry).toBeGreaterThan(0)
+})
+
 test('the commands of docs/pypi.md work', async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/pypi.md'), 'utf8')
   const blocks = [...page.matchAll(/^```sh[^\n]*\n(.*?)^```$/gms)].map((block) => block[1]!)

@@ -159,6 +159,12 @@ describe('publishing is refused', () => {
       'invalid_package',
       (v) => publish('team', 'refused', v, { tarball: Buffer.from('no') }),
     ],
+    [
+      'of no description at all',
+      400,
+      'validation_error',
+      () => gate.call('PUT', '/npm/team/refused', { as: at.uploader, headers: JSON_TYPE, body: Buffer.from('"text"') }),
+    ],
     ['in a group', 409, 'not_hosted', (v) => publish('all', 'refused', v)],
     ['in no repository', 404, 'not_found', (v) => publish('nowhere', 'refused', v)],
     ['by a reader', 403, 'forbidden', (v) => publish('team', 'refused', v, { as: gate.people.reader.token })],
@@ -251,6 +257,18 @@ test('a version is unpublished as npm does it, and its number is spent; then the
   expect((await publish('team', 'gone', '1.1.0', { tarball })).status).toBe(201)
   expect((await gate.call('DELETE', `/npm/team/gone/${rev}`, { as: maintainer })).status).toBe(200)
   expect((await get('team/gone')).status).toBe(404)
+})
+
+test('a repository whose packages were deleted can be removed, and another one of its name shows nothing of it', async () => {
+  const create = () => gate.call('POST', '/registries', { body: { format: 'npm', name: 'brief', kind: 'hosted' } })
+  expect((await create()).status).toBe(201)
+  for (const name of ['first', 'second']) expect((await publish('brief', name)).status).toBe(201)
+  const selector = (name: string) => `/artifacts/${name}?distribution=npm%2Fbrief`
+  expect((await gate.call('DELETE', '/registries/npm/brief')).body).toMatchObject({ code: 'not_empty' })
+  for (const name of ['first', 'second']) expect((await gate.call('DELETE', selector(name))).status).toBe(200)
+  expect((await gate.call('DELETE', '/registries/npm/brief')).body).toEqual({ status: 'deleted', key: 'npm/brief' })
+  expect((await create()).status).toBe(201)
+  expect((await get('brief/first')).status).toBe(404)
 })
 
 describe('people', () => {

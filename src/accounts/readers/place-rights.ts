@@ -9,6 +9,8 @@ export interface PlaceRights {
   isRestricted(place: string): Promise<boolean>
   /** Whether the token in an `Authorization` header is that of a machine with a right to one of the places. */
   ofMachine(authorization: string | undefined, places: readonly string[]): Promise<boolean>
+  /** The name of the machine whose token is in an `Authorization` header; null for any other. */
+  machineOf(authorization: string | undefined): Promise<string | null>
   /** Whether a person, or a group that the person is in, has a right. */
   ofPerson(userId: number, place: string): Promise<boolean>
 }
@@ -26,6 +28,17 @@ export function createPlaceRights(db: Db): PlaceRights {
         where m.token_hash = any(${digests}::text[]) and m.revoked_at is null and 'read' = any(m.rights)
           and r.place = any(${[...places]}::text[]) limit 1`.execute(db)
       return rows.length > 0
+    },
+    async machineOf(authorization) {
+      const digests = authorization === undefined ? [] : digestsOf(authorization)
+      if (digests.length === 0) return null
+      const machine = await db
+        .selectFrom('machines')
+        .select('name')
+        .where('token_hash', 'in', digests)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst()
+      return machine?.name ?? null
     },
     async ofPerson(userId, place) {
       const rights = await db

@@ -1,7 +1,7 @@
 // Declarations of /downloads: what package clients fetched, and who did.
 import Type from 'typebox'
 import { CLIENT_TYPES } from '../../operations/downloads/client-type.ts'
-import { FORMATS } from '../../formats/index.ts'
+import { ECOSYSTEMS } from '../../formats/index.ts'
 import { ClientDownloadSchema, PerDaySchema, ReaderSchema } from '../shared/download-schemas.ts'
 import { declare } from '../http/route.ts'
 import { FormatSchema } from '../shared/words.ts'
@@ -27,7 +27,7 @@ export const getDownloadsStats = declare({
         unique_clients: Type.Integer({ description: 'different addresses' }),
         total_bytes: count,
         log_available: Type.Boolean({ description: 'whether any log was read' }),
-        per_format: countOf(FORMATS),
+        per_format: countOf(ECOSYSTEMS),
         per_client_type: countOf(CLIENT_TYPES),
         avg_per_day: Type.Number(),
         peak_day: Nullable(Type.String()),

@@ -1,6 +1,7 @@
 // npm audit from our own advisories: by names and versions, and by the tree of a lockfile.
 import { createGunzip } from 'node:zlib'
 import { Readable } from 'node:stream'
+import { isObject, type Json } from '../../domain/json.ts'
 import { invalidField } from '../../domain/problem.ts'
 import type { Component, OsvMatcher } from '../../gate/engines/osv/matcher.ts'
 import { nextTurn } from '../../kernel/next-turn.ts'
@@ -8,7 +9,8 @@ import type { Repositories } from '../../registries/repositories.ts'
 import { parseJson } from '../http/bodies.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
 import { readable } from '../registries/access.ts'
-import { npmAdvisory, SEVERITIES, type NpmAdvisory } from './npm-advisory.ts'
+import { bulkAnswer, treeAnswer, type Finding } from './audit-answers.ts'
+import { npmAdvisory } from './npm-advisory.ts'
 import { postAudits, postBulkAdvisories, postQuickAudits } from './npm.contract.ts'
 
 export interface AdvisoryDeps {
@@ -27,53 +29,37 @@ const TOGETHER = 500
 type AuditCall = Pick<Call<{ repo: string }, unknown, unknown>, 'params' | 'caller' | 'raw' | 'bodyStream'>
 
 export function advisoryRoutes({ repositories, matcher }: AdvisoryDeps): Route[] {
-  async function body(call: AuditCall): Promise<Fields> {
+  async function body(call: AuditCall): Promise<Json> {
     await readable(repositories, { format: 'npm', name: call.params.repo }, call)
     const sent = await jsonIn(call)
-    if (!isFields(sent)) throw invalidField('body', 'is not an object')
+    if (!isObject(sent)) throw invalidField('body', 'is not an object')
     return sent
   }
 
-  async function advisoriesOf(components: readonly Component[]) {
-    const found = new Map<string, NpmAdvisory>()
-    const findings: { id: number; version: string; name: string }[] = []
+  async function findingsOf(components: readonly Component[]): Promise<Finding[]> {
+    const findings: Finding[] = []
     for (let at = 0; at < components.length; at += TOGETHER) {
       const some = components.slice(at, at + TOGETHER)
       const hits = await matcher.hitsOf('npm', some)
       for (const [i, { name, version }] of some.entries())
-        for (const hit of hits[i] ?? []) {
-          if (!hit.advisory.security) continue
-          const advisory = npmAdvisory(name, hit)
-          found.set(`${advisory.id} ${name}`, advisory)
-          findings.push({ id: advisory.id, name, version })
-        }
+        for (const hit of hits[i] ?? [])
+          if (hit.advisory.security) findings.push({ version, advisory: npmAdvisory(name, hit) })
       await nextTurn()
     }
-    return { advisories: [...found.values()], findings }
+    return findings
   }
 
   const byTree = async (call: AuditCall) => {
     const components = componentsIn(await body(call))
-    const { advisories, findings } = await advisoriesOf(components)
-    return auditAnswer(components.length, advisories, findings)
+    return treeAnswer(components.length, await findingsOf(components))
   }
 
   return [
-    handle(postBulkAdvisories, async (call) => {
-      const { advisories } = await advisoriesOf(componentsOf(await body(call)))
-      const byName: Record<string, NpmAdvisory[]> = {}
-      for (const one of advisories) (byName[one.module_name] ??= []).push(one)
-      return byName
-    }),
+    handle(postBulkAdvisories, async (call) => bulkAnswer(await findingsOf(componentsOf(await body(call))))),
     handle(postAudits, byTree),
     handle(postQuickAudits, byTree),
   ]
 }
-
-type Fields = Record<string, unknown>
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 async function jsonIn({ raw, bodyStream }: AuditCall): Promise<unknown> {
   const sent = Readable.from(bodyStream(), { objectMode: false })
@@ -94,7 +80,7 @@ async function jsonIn({ raw, bodyStream }: AuditCall): Promise<unknown> {
 }
 
 /** `{ "lib": ["1.0.0"] }` */
-function componentsOf(sent: Fields): Component[] {
+function componentsOf(sent: Json): Component[] {
   return bounded(
     Object.entries(sent).flatMap(([name, versions]) =>
       (Array.isArray(versions) ? versions : []).flatMap((version: unknown) => componentOf(name, version)),
@@ -107,12 +93,12 @@ function componentOf(name: string, version: unknown): Component[] {
 }
 
 /** `{ "dependencies": { "lib": { "version": "1.0.0", "dependencies": … } } }` */
-function componentsIn(tree: Fields): Component[] {
+function componentsIn(tree: Json): Component[] {
   const found = new Map<string, Component>()
-  const walk = (node: Fields, depth: number): void => {
-    if (depth > MOST_DEPTH || !isFields(node['dependencies'])) return
+  const walk = (node: Json, depth: number): void => {
+    if (depth > MOST_DEPTH || !isObject(node['dependencies'])) return
     for (const [name, one] of Object.entries(node['dependencies'])) {
-      if (!isFields(one)) continue
+      if (!isObject(one)) continue
       for (const component of componentOf(name, one['version'])) found.set(`${name}@${component.version}`, component)
       walk(one, depth + 1)
     }
@@ -124,27 +110,4 @@ function componentsIn(tree: Fields): Component[] {
 function bounded(components: Component[]): Component[] {
   if (components.length > MOST_COMPONENTS) throw invalidField('body', `has more than ${MOST_COMPONENTS} packages`)
   return components
-}
-
-/** https://github.com/npm/cli/blob/v6/lib/install/audit.js reads it; paths are the names alone. */
-function auditAnswer(
-  total: number,
-  advisories: readonly NpmAdvisory[],
-  findings: readonly { id: number; name: string; version: string }[],
-) {
-  const shown = advisories.map((one): [string, Fields] => {
-    const versions = findings.filter(({ id, name }) => id === one.id && name === one.module_name)
-    return [String(one.id), { ...one, findings: versions.map(({ name, version }) => ({ version, paths: [name] })) }]
-  })
-  const counts = SEVERITIES.map((severity): [string, number] => [
-    severity,
-    advisories.filter((one) => one.severity === severity).length,
-  ])
-  return {
-    ...{ actions: [], muted: [], advisories: Object.fromEntries(shown) },
-    metadata: {
-      vulnerabilities: Object.fromEntries(counts),
-      ...{ dependencies: total, devDependencies: 0, optionalDependencies: 0, totalDependencies: total },
-    },
-  }
 }

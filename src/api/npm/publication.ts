@@ -50,6 +50,7 @@ export async function readPublication(body: AsyncIterable<Uint8Array>): Promise<
   const said: Said = { names: [], tags: new Map(), versions: new Map() }
   const picked = pickJson(body, wantedOf, MOST_BYTES)
   const first = await nextPiece(picked, said)
+  if (!first && said.names.length === 0) throw invalidField('body', 'is no description of a package')
   return { said, tarball: first && fromBase64(piecesFrom(first, picked, said)) }
 }
 

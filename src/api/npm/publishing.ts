@@ -54,9 +54,8 @@ export function publishingRoutes(deps: PublishingDeps): Route[] {
     const { of, caller, by } = place
     const { repository: distribution, name } = of
     await deletePackages({ distribution, name, ...(version === null ? {} : { version }) }, caller, call.origin)
-    for (const [tag, tagged] of Object.entries(await names.tagsOf(of)))
-      if (version === null || tagged === version) await names.removeTag(of, tag, by)
-    await publisher.converge(distribution)
+    await names.removeLostTags(of, by)
+    await publisher.converge(distribution, [name])
     return { ok: true as const }
   }
 
@@ -86,13 +85,13 @@ export function publishingRoutes(deps: PublishingDeps): Route[] {
       const place = await placeOf(deps.repositories, call)
       const version = await textIn(call)
       await names.setTag(place.of, requireTag(call.params.tag), version, place.by)
-      await publisher.converge(place.of.repository)
+      await publisher.converge(place.of.repository, [place.of.name])
       return { ok: true as const }
     }),
     handle(deleteTag, async (call) => {
       const place = await placeOf(deps.repositories, call)
       await names.removeTag(place.of, call.params.tag, place.by)
-      await publisher.converge(place.of.repository)
+      await publisher.converge(place.of.repository, [place.of.name])
       return { ok: true as const }
     }),
   ]
@@ -132,7 +131,7 @@ async function publish(deps: PublishingDeps, call: WriteCall, place: Place, { sa
   const isRefused = result.status === 'quarantined' || result.status === 'rejected'
   for (const [tag, version] of isRefused ? [] : said.tags)
     if (version === result.version) await names.setTag(place.of, tag, version, place.by)
-  await publisher.converge(place.of.repository)
+  await publisher.converge(place.of.repository, [place.of.name])
   if (isRefused) throw new Problem('policy_hold', `${place.of.name}@${result.version} was refused: ${result.message}`)
   if (result.status === 'pending_review') call.reply.header('npm-notice', noticeOf(result))
   return { ok: true as const }
@@ -191,7 +190,7 @@ async function deprecate({ names, publisher }: PublishingDeps, place: Place, sai
   }
   if (Object.keys(changes).length > 0) {
     await names.note(place.of, changes, place.by)
-    await publisher.converge(place.of.repository)
+    await publisher.converge(place.of.repository, [place.of.name])
   }
   return { ok: true as const }
 }

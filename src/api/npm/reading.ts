@@ -7,17 +7,16 @@ import type { Proxies } from '../../proxies/proxies.ts'
 import type { Repositories } from '../../registries/repositories.ts'
 import type { RegistryReader, SentDocument } from '../../serve/registries/registry-reader.ts'
 import { isStored, type PublishedListing } from '../../store/files/listing-files.ts'
-import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
 import { readable, requireOwner, type Asking } from '../registries/access.ts'
-import { sendDocument, sendFile } from '../registries/answers.ts'
+import { sendDocument, type SendFile } from '../registries/answers.ts'
 import { getPackage, getTags, getTarball } from './npm.contract.ts'
 import { readRequested, requireName } from './protocol.ts'
 
 export interface ReadingDeps {
   repositories: Repositories
   reader: RegistryReader
-  pool: Pool
+  sendFile: SendFile
   reach: Proxies['reach']
   /** the address under which a client reached the API, with no slash at its end */
   reachedAt(request: Call<unknown, unknown, unknown>['raw']): string
@@ -45,7 +44,7 @@ export async function findName(
 }
 
 export function readingRoutes(deps: ReadingDeps): Route[] {
-  const { reader, pool } = deps
+  const { reader } = deps
 
   async function documentOf({ owner, name }: Found, form: 'full' | 'short', base: string): Promise<SentDocument> {
     const document = await reader.document(owner, name, form, base)
@@ -72,7 +71,7 @@ export function readingRoutes(deps: ReadingDeps): Route[] {
       if (file.held !== null) throw held(listing.name, file.version, file.held)
       if (!isStored(file)) throw new Problem('not_found', `${owner} has no file ${params.file} of ${listing.name}`)
       const id = { format: listing.format, sha256: file.sha256, filename: params.file }
-      return sendFile(call, pool, id, file, 'application/octet-stream')
+      return deps.sendFile(call, id, file)
     }),
     handle(getTags, async (call) => {
       const { params, reply } = call

@@ -76,7 +76,7 @@ export async function publishFile(deps: PublishDeps, call: Upload): Promise<{ st
   if (attestations.length > 0 && 'version' in result) {
     const release = { repository, name: result.package, version: result.version }
     await deps.releaseNotes.attest(release, result.filename, attestations, by)
-    await deps.publisher.converge(repository)
+    await deps.publisher.converge(repository, [release.name])
   }
   return result
 }

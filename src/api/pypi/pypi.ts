@@ -11,10 +11,9 @@ import { shownNames } from '../../registries/projects.ts'
 import type { Db } from '../../store/db.ts'
 import { storedFacts } from '../../store/files/blob-query.ts'
 import { isStored, type ReachableFile } from '../../store/files/listing-files.ts'
-import type { Pool } from '../../store/files/pool.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
 import { readable, readableAmong, requireOwner, writable } from '../registries/access.ts'
-import { sendDocument, sendFile } from '../registries/answers.ts'
+import { sendDocument, type SendFile } from '../registries/answers.ts'
 import { FORMS, formFor, type Form } from './accept.ts'
 import { publishFile, type PublishDeps } from './publish.ts'
 import {
@@ -27,7 +26,7 @@ import {
 
 export interface PypiDeps extends PublishDeps, Pick<Proxies, 'reach' | 'listed' | 'described'> {
   db: Db
-  pool: Pool
+  sendFile: SendFile
 }
 
 const gzipped = promisify(gzip)
@@ -62,13 +61,7 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
       if (file.held !== null) throw new Problem('policy_hold', `${filename} is held: ${file.held}`)
       if (part === '.metadata') return sendMetadata(deps, call, wanted, file)
       if (part === undefined && isStored(file))
-        return sendFile(
-          call,
-          deps.pool,
-          { format: 'pypi', sha256: file.sha256, filename },
-          file,
-          'application/octet-stream',
-        )
+        return deps.sendFile(call, { format: 'pypi', sha256: file.sha256, filename }, file)
       const provenance = await deps.reader.document(owner, name, provenanceForm(filename), '')
       if (!provenance) throw new Problem('not_found', `there are no attestations of ${filename}`)
       return sendDocument(call, provenance)
@@ -83,7 +76,7 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
       const { key: repository } = await writable(deps.repositories, key, params.package, caller, 'delete')
       const release = { repository, name: params.package, version: params.version }
       await deps.releaseNotes.yank(release, body.yanked, { name: caller.name, origin })
-      await deps.publisher.converge(repository)
+      await deps.publisher.converge(repository, [release.name])
       return { package: release.name, version: release.version, yanked: body.yanked }
     }),
   ]

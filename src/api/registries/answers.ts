@@ -1,7 +1,11 @@
 // Sends documents and files of repositories, with the conditions of HTTP.
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { PlaceRights } from '../../accounts/readers/place-rights.ts'
+import type { Origin } from '../../domain/audit.ts'
+import type { Caller } from '../../domain/caller.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { Access, AccessLog } from '../../serve/access-log.ts'
 import { answerWithStream, type Exchange, type Part } from '../../serve/files/answers.ts'
 import { evaluate, lastModified, validatorsOf } from '../../serve/files/conditions.ts'
 import { fileHeaders } from '../../serve/files/file-headers.ts'
@@ -46,30 +50,66 @@ export function acceptsGzip(field: string | string[] | undefined): boolean {
   return named !== undefined && !named.slice(1).some((weight) => /^q=0(\.0*)?$/.test(weight))
 }
 
-/** The bytes of a file; they never change under its name. @throws Problem('storage_unavailable') when the pool lacks them */
-export async function sendFile(
-  { raw, reply }: Call,
-  pool: Pool,
-  file: FileId,
-  { sizeBytes }: StoredFile,
-  media: string,
-) {
-  const stored = await pool.open(file, 'pool')
-  if (!stored) throw new Problem('storage_unavailable', `the bytes of ${file.filename} are missing`)
-  try {
-    const now = Date.now()
-    const validators = validatorsOf(`"${file.sha256}"`, stored.modifiedAt.getTime(), now)
-    const kind = { mediaType: media, immutable: true, cacheControl: 'private, max-age=31536000, immutable' }
-    const shown = { kind, sizeBytes, validators, headers: fileHeaders(kind, sizeBytes, validators, now) }
-    const exchange: Exchange = { request: raw.raw, response: reply.raw, progress: { bytes: 0, lastBytes: 0 } }
-    reply.hijack()
-    await answerWithStream(exchange, shown, now, async (part, isWhole) =>
-      isWhole ? stored.stream() : Readable.from(partOf(stored.stream(), part)),
-    )
-  } finally {
-    await stored.close()
+interface FileCall extends Call {
+  caller: Caller | null
+  origin: Origin
+}
+
+/** Sends the bytes of a file, which never change under its name. @throws Problem('storage_unavailable') when the pool lacks them */
+export type SendFile = (call: FileCall, file: FileId, stored: StoredFile) => Promise<undefined>
+
+export interface FileDeps {
+  pool: Pool
+  /** downloads are counted from it, like those of the listeners */
+  accessLog: Pick<AccessLog, 'record'>
+  rights: Pick<PlaceRights, 'machineOf'>
+}
+
+export const createSendFile =
+  (deps: FileDeps): SendFile =>
+  async (call, file, listed) => {
+    const { raw, reply } = call
+    const stored = await deps.pool.open(file, 'pool')
+    if (!stored) throw new Problem('storage_unavailable', `the bytes of ${file.filename} are missing`)
+    try {
+      const reader = await readerOf(deps.rights, call)
+      const now = Date.now()
+      const validators = validatorsOf(`"${file.sha256}"`, stored.modifiedAt.getTime(), now)
+      const { sizeBytes } = listed
+      const kind = {
+        mediaType: 'application/octet-stream',
+        immutable: true,
+        cacheControl: 'private, max-age=31536000, immutable',
+      }
+      const shown = { kind, sizeBytes, validators, headers: fileHeaders(kind, sizeBytes, validators, now) }
+      const exchange: Exchange = { request: raw.raw, response: reply.raw, progress: { bytes: 0, lastBytes: 0 } }
+      reply.hijack()
+      reply.raw.once('close', () => deps.accessLog.record({ ...loggedOf(call.origin, exchange), reader }))
+      await answerWithStream(exchange, shown, now, async (part, isWhole) =>
+        isWhole ? stored.stream() : Readable.from(partOf(stored.stream(), part)),
+      )
+    } finally {
+      await stored.close()
+    }
+    return undefined
   }
-  return undefined
+
+/** Tokens have a name of their own; a person's account is nobody's machine, so only the address is logged. */
+async function readerOf(rights: FileDeps['rights'], { caller, raw }: FileCall): Promise<string | undefined> {
+  if (caller) return caller.kind === 'token' ? caller.name : undefined
+  const machine = await rights.machineOf(raw.headers.authorization)
+  return machine === null ? undefined : `machine:${machine}`
+}
+
+function loggedOf({ ip }: Origin, { request, response, progress }: Exchange): Access {
+  return {
+    address: ip ?? '-',
+    request: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
+    status: response.headersSent ? response.statusCode : 499,
+    bytes: progress.bytes + (response.writableFinished ? progress.lastBytes : 0),
+    referer: request.headers.referer,
+    userAgent: request.headers['user-agent'],
+  }
 }
 
 /** Ranges are rare here: clients fetch whole files. So the bytes before the range are read and left out. */

@@ -1,4 +1,6 @@
 // Pull-through: repositories that give what an upstream has.
+import { join } from 'node:path'
+import { createSendFile } from '../../api/registries/answers.ts'
 import { findRepository } from '../../formats/index.ts'
 import { wait } from '../../kernel/clock.ts'
 import { createHttpClient } from '../../kernel/http-client.ts'
@@ -12,6 +14,7 @@ import { createUpstreamListings } from '../../proxies/upstream-listings.ts'
 import { createWithheld } from '../../proxies/withheld.ts'
 import { createNames } from '../../registries/names.ts'
 import { createRepositories, type Repository } from '../../registries/repositories.ts'
+import { createAccessLog } from '../../serve/access-log.ts'
 import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
 import { createRegistryClient } from '../../upstream/registries/registry-client.ts'
 import type { Foundation } from './foundation.ts'
@@ -22,14 +25,18 @@ export type Libraries = ReturnType<typeof createLibraries>
 
 /** Repositories of libraries, as their routes use them. */
 export function createLibraries(foundation: Foundation, publishing: Publishing, { engines, intake }: Gate) {
-  const { env, db, clock, audit, paths, staging, secretBox, log } = foundation
+  const { env, db, clock, audit, paths, pool, staging, secretBox, log } = foundation
   const { libraries, listings, slowReaders, readers } = publishing
   const http = createHttpClient({
     allowPrivate: env.allowPrivateSources,
     proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
   })
   const client = createRegistryClient({ http, readers: slowReaders, newPath: staging.newPath })
-  const repositories = createRepositories({ db, clock, audit, secretBox })
+  const repositories = createRepositories({ db, clock, audit, secretBox, paths })
+  const accessLog = createAccessLog({
+    ...{ clock, log, mostBytes: env.accessLogMb * 1024 * 1024 },
+    path: join(env.accessLogDir, 'access-libraries.log'),
+  })
   const names = createNames({ db, clock, audit })
   const reader = createRegistryReader(paths.listings)
   const once = createOnce({ db, clock, wait })
@@ -62,6 +69,9 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
     listed: proxies.listed,
     described: proxies.described,
     request: proxies.request,
-    close: () => http.close(),
+    sendFile: createSendFile({ pool, accessLog, rights: repositories.rights }),
+    async close() {
+      await Promise.all([http.close(), accessLog.close()])
+    },
   }
 }

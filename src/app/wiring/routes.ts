@@ -95,7 +95,7 @@ export function routesOf(
   const deletePackages = createDeletePackages({ db, deleteIds: gate.deleteIds })
   const { repositories } = libraries
   const reading = {
-    ...{ ...libraries, db, clock, pool: foundation.pool, publisher, intake: gate.intake, deletePackages },
+    ...{ ...libraries, db, clock, publisher, intake: gate.intake, deletePackages },
     reachedAt: publishing.reachedAt.api,
   }
 

@@ -1,7 +1,7 @@
 // The npm format: libraries for JavaScript, in repositories.
 import type { RegistryFormat } from '../registry-format.ts'
 import { documents } from './documents.ts'
-import { canonicalName } from './names.ts'
+import { canonicalName, fileAt } from './names.ts'
 import { NPM_ARCH, npmFilename, npmMembers, readNpm, type NpmRecord } from './read.ts'
 import { setup } from './setup.ts'
 import { npmUpstream } from './upstream.ts'
@@ -24,6 +24,7 @@ export const npmFormat: RegistryFormat<NpmRecord> = {
   members: npmMembers,
   filename: npmFilename,
   canonicalName,
+  fileAt,
   documents,
   upstream: npmUpstream,
   setup,

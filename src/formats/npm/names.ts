@@ -20,3 +20,9 @@ export const plainName = (name: string): string => name.slice(name.indexOf('/') 
 
 /** `@team` of `@team/lib`; null when it has none. */
 export const scopeOf = (name: string): string | null => (name.startsWith('@') ? name.slice(0, name.indexOf('/')) : null)
+
+/** `left/-/left-1.0.0.tgz` */
+export function fileAt(path: string): { name: string; filename: string } | null {
+  const [, name, filename] = /^(.+)\/-\/([^/]+)$/.exec(path) ?? []
+  return name === undefined || filename === undefined ? null : { name, filename }
+}

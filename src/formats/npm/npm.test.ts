@@ -148,6 +148,13 @@ test.each([
   expect([npmFormat.canonicalName(name) === name, isNewName(name)]).toEqual([known, fresh])
 })
 
+test.each([
+  ['left/-/left-1.0.0.tgz', { name: 'left', filename: 'left-1.0.0.tgz' }],
+  ['@team/left/-/left-1.0.0.tgz', { name: '@team/left', filename: 'left-1.0.0.tgz' }],
+  ['left', null],
+  ['-/package/left/dist-tags', null],
+])('the path %s is of %j', (path, file) => expect(npmFormat.fileAt(path)).toEqual(file))
+
 describe('the documents', () => {
   const fileOf = (version: string, more: Partial<ListedFile<NpmRecord>> = {}): ListedFile<NpmRecord> => ({
     ...{ version, arch: 'any', filename: `lib-${version}.tgz`, sizeBytes: 1, addedAt: new Date(0), held: null },

@@ -2,7 +2,7 @@
 import { comparePep440, normalPep440 } from '../../domain/versions/pep440.ts'
 import type { RegistryFormat } from '../registry-format.ts'
 import { documents } from './documents.ts'
-import { canonicalName, filenameOf } from './names.ts'
+import { canonicalName, fileAt, filenameOf } from './names.ts'
 import { pypiMembers, readPypi, recognizes } from './read.ts'
 import type { PypiRecord } from './record.ts'
 import { setup } from './setup.ts'
@@ -26,6 +26,7 @@ export const pypiFormat: RegistryFormat<PypiRecord> = {
   members: pypiMembers,
   filename: ({ name, version, record }) => filenameOf(name, version, record.file),
   canonicalName,
+  fileAt,
   documents,
   upstream: pypiUpstream,
   setup,

@@ -1,6 +1,6 @@
 // Names of projects and files: what they mean, and that no file name means another project.
 import { expect, test } from 'vitest'
-import { canonicalName, filenameOf, means, readFilename } from './names.ts'
+import { canonicalName, fileAt, filenameOf, means, readFilename } from './names.ts'
 import type { PypiFile } from './record.ts'
 
 const ANY: PypiFile = { kind: 'wheel', build: null, python: 'py3', abi: 'none', platform: 'any' }
@@ -72,3 +72,11 @@ test.each([
 ] as [string, PypiFile, boolean][])('the name %j of a file of acme-tool 1.4.2 fits: %3$j', (stated, file, fits) =>
   expect(means(stated, 'acme-tool', '1.4.2', file)).toBe(fits),
 )
+
+test.each([
+  ['files/acme-tool/acme_tool-1.0.tar.gz', { name: 'acme-tool', filename: 'acme_tool-1.0.tar.gz' }],
+  ['files/Acme_Tool/acme_tool-1.0.tar.gz', { name: 'acme-tool', filename: 'acme_tool-1.0.tar.gz' }],
+  ['simple/acme-tool/', null],
+  ['files/acme-tool', null],
+  ['files/-/x.whl', null],
+])('the path %s is of %j', (path, file) => expect(fileAt(path)).toEqual(file))

@@ -10,6 +10,13 @@ export function canonicalName(name: string): string | null {
   return name.toLowerCase().replace(/[-_.]+/g, '-')
 }
 
+/** `files/left/left-1.0.tar.gz` */
+export function fileAt(path: string): { name: string; filename: string } | null {
+  const [, project = '', filename] = /^files\/([^/]+)\/([^/]+)$/.exec(path) ?? []
+  const name = canonicalName(project)
+  return name === null || filename === undefined ? null : { name, filename }
+}
+
 /** Tells the files of a version apart. A version has one source distribution, whatever its archive. */
 export function archOf(file: PypiFile): string {
   if (file.kind === 'sdist') return 'sdist'

@@ -1,6 +1,6 @@
 // What people can ask about downloads: statistics of the last days, and who downloaded a package.
 import type { FormatId } from '../../domain/package.ts'
-import { FORMATS } from '../../formats/index.ts'
+import { ECOSYSTEMS } from '../../formats/index.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
@@ -114,7 +114,7 @@ async function statsOf(deps: Deps, days: number) {
       unique_clients: clients,
       total_bytes: bytes,
       log_available: logs.length > 0,
-      per_format: Object.fromEntries(FORMATS.map((format) => [format, count(`format ${format}`)])),
+      per_format: Object.fromEntries(ECOSYSTEMS.map((format) => [format, count(`format ${format}`)])),
       per_client_type: Object.fromEntries(CLIENT_TYPES.map((type) => [type, count(`client ${type}`)])) as Record<
         ClientType,
         number

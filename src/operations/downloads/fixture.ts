@@ -86,6 +86,7 @@ export async function createReaderBench(db: Db): Promise<ReaderBench> {
         return found ? { format: found.format, path: target.slice(found.prefix.length) } : null
       },
       find: findDistribution,
+      library: () => null,
       suffixes: formats.flatMap((format) => format.suffixes),
       ...more,
     })

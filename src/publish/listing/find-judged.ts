@@ -4,7 +4,7 @@ import { unpackListing } from '../../formats/packed-listing.ts'
 import { askJob } from '../../formats/readers/job.ts'
 import type { ReaderPool } from '../../formats/readers/pool.ts'
 import type { UpstreamFile } from '../../formats/registry-format.ts'
-import { judged, type UpstreamState } from './upstream-listing.ts'
+import { isSmall, judged, type UpstreamState } from './upstream-listing.ts'
 
 /** By its name here, or by its version. */
 export type Sought = { filename: string } | { version: string }
@@ -20,8 +20,6 @@ export interface Judged {
   verdict: CurationVerdict
 }
 
-const SMALL_PACKED_BYTES = 64 * 1024
-
 export function searchJudged({ state, sought, now }: SearchArgument): Judged[] {
   const isSought = (file: UpstreamFile) =>
     'filename' in sought ? file.filename === sought.filename : file.version === sought.version
@@ -29,7 +27,7 @@ export function searchJudged({ state, sought, now }: SearchArgument): Judged[] {
 }
 
 export async function findJudged(readers: ReaderPool, argument: SearchArgument): Promise<Judged[]> {
-  if (argument.state.packed.byteLength <= SMALL_PACKED_BYTES) return searchJudged(argument)
+  if (isSmall(argument.state)) return searchJudged(argument)
   return askJob(readers, 'publish-search', argument, { subject: 'searching the list', isDone: isJudged })
 }
 

@@ -106,6 +106,11 @@ test('two replicas that publish a name at once end with its newest state, and le
   expect(await readdir(directory)).toHaveLength(1)
 })
 
+test('a name of hundreds of files is rendered in a reader, which knows the real formats only', async () => {
+  for (let version = 0; version <= 300; version++) await site.addFile(repository, 'large', `1.0.${version}`)
+  expect(Object.keys((await shown('large'))?.['versions'] as object)).toHaveLength(301)
+})
+
 test('a file that was lost is written again by the hourly collection', async () => {
   await site.addFile(repository, 'lost', '1')
   await shown('lost')
@@ -119,4 +124,16 @@ test('a name that was not published before the process died is published by reco
   await site.addFile(repository, 'late', '1')
   expect(await site.publisher.recover()).toEqual([])
   expect(await reader().listing(repository, 'late')).toMatchObject({ name: 'late' })
+})
+
+test('a name that cannot be published keeps no other from its clients', async () => {
+  for (const name of ['a', 'broken', 'c', 'd']) await site.addFile(repository, name, '1')
+  await site.publisher.converge(repository, ['d'])
+  expect(await reader().listing(repository, 'd')).toMatchObject({ name: 'd' })
+  expect(await reader().listing(repository, 'c')).toBeNull()
+  const failure = { code: 'publication_failed' }
+  await expect(site.publisher.converge(repository, ['broken', 'a'])).rejects.toMatchObject(failure)
+  expect(await reader().listing(repository, 'a')).toMatchObject({ name: 'a' })
+  await expect(site.publisher.converge(repository)).rejects.toMatchObject(failure)
+  expect(await reader().listing(repository, 'c')).toMatchObject({ name: 'c' })
 })

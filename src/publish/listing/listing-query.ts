@@ -22,6 +22,20 @@ export async function upstreamStateOf(db: Db, repository: string, name: string):
   return { packed: row.packed, findings: row.findings, curation: { ...DEFAULT_CURATION, ...row.curation } }
 }
 
+/** What was said about the versions of a name. */
+export async function notesOf(
+  db: Db,
+  { repository, name }: { repository: string; name: string },
+): Promise<Record<string, VersionNote>> {
+  const rows = await db
+    .selectFrom('version_notes')
+    .select(['version', 'note'])
+    .where('repository', '=', repository)
+    .where('name', '=', name)
+    .execute()
+  return Object.fromEntries(rows.map(({ version, note }): [string, VersionNote] => [version, note]))
+}
+
 interface FileRow extends Digests {
   version: string
   arch: string
@@ -54,18 +68,13 @@ export async function listingOf(
       .where('name', '=', name)
       .orderBy('tag')
       .execute(),
-    db
-      .selectFrom('version_notes')
-      .select(['version', 'note'])
-      .where('repository', '=', repository)
-      .where('name', '=', name)
-      .execute(),
+    notesOf(db, { repository, name }),
   ])
   return {
     name,
     files: rows.map(fileOf).sort((a, b) => compare(a.version, b.version) || (a.arch < b.arch ? -1 : 1)),
     tags: Object.fromEntries(tags.map(({ tag, version }) => [tag, version])),
-    notes: Object.fromEntries(notes.map(({ version, note }): [string, VersionNote] => [version, note])),
+    notes,
     modifiedAt: now,
   }
 }

@@ -19,26 +19,29 @@ import { createListingPublisher } from './listing-publisher.ts'
 const digest = (kind: string, text: string) => createHash(kind).update(text).digest('hex')
 const AT = new Date('2026-03-01T00:00:00Z')
 
-/** Its document lists the files with their state, the tags and the notes. */
+/** Its document lists the files with their state, the tags and the notes. The name `broken` has none. */
 export const showing = {
   id: 'npm',
   isLibrary: true,
   versions: { isValid: () => true, compare: (a: string, b: string) => Number(a) - Number(b) },
-  documents: ({ name, files, tags, notes }) => [
-    {
-      form: 'full',
-      media: 'application/json',
-      text: JSON.stringify({
-        name,
-        files: files
-          .filter(({ held }) => !held || held.isListed)
-          .map(({ version, arch, held }) => `${version} ${arch}${held ? ' held' : ''}`),
-        tags,
-        notes,
-        at: `${BASE}/x`,
-      }),
-    },
-  ],
+  documents({ name, files, tags, notes }) {
+    if (name === 'broken') throw new Error('this name cannot be rendered')
+    return [
+      {
+        form: 'full',
+        media: 'application/json',
+        text: JSON.stringify({
+          name,
+          files: files
+            .filter(({ held }) => !held || held.isListed)
+            .map(({ version, arch, held }) => `${version} ${arch}${held ? ' held' : ''}`),
+          tags,
+          notes,
+          at: `${BASE}/x`,
+        }),
+      },
+    ]
+  },
 } as Partial<RegistryFormat> as RegistryFormat
 
 export async function openRegistry() {
@@ -68,7 +71,8 @@ export async function openRegistry() {
   async function addFile(repository: string, name: string, version: string, status: PackageStatus = 'published') {
     const identity = [repository, name, version].join('\0')
     const sha256 = digest('sha256', identity)
-    const facts = { format: 'npm', name, version, arch: 'any', requirements: [], provides: [], files: [] }
+    const record = { manifest: { name, version } }
+    const facts = { format: 'npm', name, version, arch: 'any', requirements: [], provides: [], files: [], record }
     await db
       .insertInto('blobs')
       .values({

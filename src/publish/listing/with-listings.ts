@@ -7,7 +7,7 @@ export function withListings(publisher: Publisher, listings: ListingPublisher): 
   const of = (place: string) => (isRepository(place) ? listings : publisher)
   return {
     ...publisher,
-    converge: (place) => of(place).converge(place),
+    converge: (place, names) => of(place).converge(place, names),
     expect: (place) => (isRepository(place) ? () => {} : publisher.expect(place)),
     rebuild: (place) => of(place).rebuild(place),
     async recover() {

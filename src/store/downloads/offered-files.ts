@@ -1,5 +1,6 @@
 // Which stored files were offered under a name, now or earlier: the only thing a log states of a request is its path.
 import { sql } from 'kysely'
+import { append } from '../../kernel/append.ts'
 import type { Db } from '../db.ts'
 
 export interface OfferedName {
@@ -24,4 +25,19 @@ export async function offersOfNames(db: Db, filenames: readonly string[]): Promi
     from (${half('is null')} union all ${half('is not null')}) found
     order by until_revision is null desc, from_revision desc`.execute(db)
   return rows
+}
+
+/** The members of groups among these repositories, in their order. */
+export async function membersOf(db: Db, repositories: readonly string[]): Promise<Map<string, string[]>> {
+  const members = new Map<string, string[]>()
+  if (repositories.length === 0) return members
+  const rows = await db
+    .selectFrom('repository_members')
+    .select(['repository', 'member'])
+    .where('repository', 'in', repositories)
+    .orderBy('repository')
+    .orderBy('position')
+    .execute()
+  for (const { repository, member } of rows) append(members, repository, member)
+  return members
 }

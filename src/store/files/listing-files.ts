@@ -43,7 +43,7 @@ interface Head extends Omit<PublishedListing, 'documents'> {
 }
 
 /** Its directory below `.listings/`: keys have one slash, and no other character that a directory may not have. */
-export const listingsDirectory = (root: string, repository: string): string => join(root, repository)
+const listingsDirectory = (root: string, repository: string): string => join(root, repository)
 
 /** Names may be longer than file names, and differ only in case. */
 export function listingPath(root: string, repository: string, name: string): string {
