@@ -132,6 +132,17 @@ describe('what an upstream has', () => {
     expect(upstream.asked).toContain(`simple/${name}/`)
   })
 
+  test('is fetched from where its list leads in the end', async () => {
+    const name = fresh()
+    const { bytes, filename } = wheel(name)
+    const files = [{ filename, url: `here/${filename}`, hashes: { sha256: sha256(bytes) } }]
+    upstream.lie(`simple/${name}/`, (_, response) => response.writeHead(302, { location: `/other/${name}/` }).end())
+    upstream.lie(`other/${name}/`, (_, response) => response.end(JSON.stringify({ name, files })))
+    upstream.lie(`other/${name}/here/${filename}`, (_, response) => response.end(bytes))
+    expect(await offered(name)).toEqual(['1.0'])
+    expect((await fetchFile(name, filename)).status).toBe(200)
+  })
+
   test('has the metadata of a wheel beside it, which is checked, and fetches no wheel', async () => {
     const name = fresh()
     const metadata = `Metadata-Version: 2.1\nName: ${name}\nVersion: 1.0\n\n`
@@ -227,11 +238,13 @@ describe('rules', () => {
       wheel(name, '1.1'),
       { filename: `${name}-1.2.tar.gz`, bytes: buildSdist({ name, version: '1.2' }), uploaded: ago(90), ...provenance },
     ])
-    expect((await list(name, 'strict')).files.map(({ yanked }) => yanked)).toEqual([
-      false,
-      'held: it has no provenance',
-      'held: it runs scripts at installation, and 1.1 did not',
-    ])
+    const reasons = async () => (await list(name, 'strict')).files.map(({ yanked }) => yanked)
+    const scripts = 'held: it runs scripts at installation, and 1.1 did not'
+    expect(await reasons()).toEqual([false, 'held: it has no provenance', scripts])
+    const body = { name, version: '1.1' }
+    expect((await as('POST', '/registries/pypi/strict/requests', { body })).status).toBe(200)
+    // The reason stays when the file is here.
+    expect(await reasons()).toEqual([false, expect.stringMatching(/^held: it has no provenance; .*review$/), scripts])
   })
 
   test('a licence that only the file states is held once the file is here', async () => {
