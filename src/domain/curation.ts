@@ -89,8 +89,8 @@ export function curate(
   const ripe = ripeAt(version, policy)
   if (ripe !== null && ripe > now && !(policy.fixes_pass && mends(version, listed)))
     hold('age', `it is younger than ${days(policy.min_age_days)}, until ${ripe.toISOString().slice(0, 16)}Z`, ripe)
-  const denied = deniedLicense(version.license, policy.deny_licenses)
-  if (denied !== null) hold('licence', `its licence is ${denied}, which is denied here`)
+  const denied = licenceHold(version.license, policy)
+  if (denied !== null) hold('licence', denied)
   if (version.hasInstallScript && policy.install_scripts !== 'allow') {
     const isNew = before !== null && !before.hasInstallScript
     if (policy.install_scripts === 'hold_new' && isNew)
@@ -147,6 +147,12 @@ function vulnerable(open: readonly KnownFinding[]): string {
   const shown = open.slice(0, 3).map(({ id }) => id)
   const more = open.length > shown.length ? ` and ${open.length - shown.length} more` : ''
   return `it has known vulnerabilities that the policy holds: ${shown.join(', ')}${more}`
+}
+
+/** Why a licence is held; null when it is not. Lists may not state it, so that files are asked too. */
+export function licenceHold(license: string | null, policy: Pick<Curation, 'deny_licenses'>): string | null {
+  const denied = deniedLicense(license, policy.deny_licenses)
+  return denied === null ? null : `its licence is ${denied}, which is denied here`
 }
 
 /** A licence is a name, or an expression of SPDX. One with `OR` is denied when each choice is. */

@@ -15,6 +15,7 @@ export interface ListedFile<Rec = unknown> {
   digests: Partial<Digests>
   /** without the list of its files */
   facts: PackageFacts<Rec>
+  /** the beginning of 1970 for a file of an upstream that does not say */
   addedAt: Date
   /** why clients cannot have it; null when they can */
   held: HeldFile | null
@@ -57,6 +58,8 @@ export interface UpstreamFile<Rec = unknown> {
   hasProvenance: boolean
   /** as the list states them, without what only the file has */
   facts: PackageFacts<Rec>
+  /** a text beside the file that clients may read in its place */
+  described?: { url: string; sha256: string }
 }
 
 /** What an upstream lists about a name, reduced to what is shown and judged here. */
@@ -80,6 +83,8 @@ export interface UpstreamReading<Rec = unknown> {
   /** What a file says otherwise than its list did, in words for reviewers; empty when they agree. */
   differences(listed: PackageFacts<Rec>, own: PackageFacts<Rec>): string[]
   isStable(version: string): boolean
+  /** how long clients wait for a file at least, in milliseconds */
+  readonly patienceMs: number
 }
 
 /** Stands for the address of the repository, with no slash at its end, in the text of a document. */

@@ -26,6 +26,8 @@ export interface HttpLimits {
 
 /** An answer of any status except a redirect. */
 export interface HttpAnswer {
+  /** where it came from in the end: relative addresses in it are below this one */
+  url: string
   status: number
   /** by lower-case name */
   headers: Readonly<Record<string, string | string[] | undefined>>
@@ -150,7 +152,7 @@ export function createHttpClient(options: AddressGuardOptions): HttpClient {
             throw failureOf(error, url.href)
           }
         }
-        return { status, headers: answer.headers, body: content(), discard: () => drop(answer) }
+        return { url: url.href, status, headers: answer.headers, body: content(), discard: () => drop(answer) }
       } catch (error) {
         limits.signal?.throwIfAborted()
         throw failureOf(error, address)

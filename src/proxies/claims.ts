@@ -3,6 +3,7 @@ import type { AuditLog } from '../audit/log.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Actor, Repository } from '../registries/repositories.ts'
+import { registryFormats } from '../formats/index.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 
@@ -46,7 +47,7 @@ export function createClaims({ db, clock, audit }: { db: Db; clock: Clock; audit
       if (!/^[^*\s]+\*?$/.test(pattern))
         throw invalidField('pattern', 'is a name, or the beginning of names with * behind it')
       return transaction(db, async (tx) => {
-        const claim = { pattern: pattern.toLowerCase(), created_at: clock.now(), created_by: by.name }
+        const claim = { pattern: canonical(repository, pattern), created_at: clock.now(), created_by: by.name }
         const made = await tx
           .insertInto('name_claims')
           .values({ ...claim, format: repository.format, repository: repository.key })
@@ -58,8 +59,9 @@ export function createClaims({ db, clock, audit }: { db: Db; clock: Clock; audit
         return claim
       })
     },
-    remove: (repository, pattern, by) =>
+    remove: (repository, written, by) =>
       transaction(db, async (tx) => {
+        const pattern = canonical(repository, written)
         const removed = await tx
           .deleteFrom('name_claims')
           .where('repository', '=', repository.key)
@@ -70,4 +72,14 @@ export function createClaims({ db, clock, audit }: { db: Db; clock: Clock; audit
         await record(tx, 'NAME_RELEASED', repository, pattern, by)
       }),
   }
+}
+
+/** As the format writes names, so that no other spelling of a name is asked for. */
+function canonical({ format }: Repository, pattern: string): string {
+  const names = registryFormats.find(({ id }) => id === format)
+  const isPrefix = pattern.endsWith('*')
+  const stem = isPrefix ? pattern.slice(0, -1) : pattern
+  // A beginning may be no name by itself: `acme-`.
+  const name = isPrefix ? names?.canonicalName(`${stem}x`)?.slice(0, -1) : names?.canonicalName(stem)
+  return `${name ?? stem}${isPrefix ? '*' : ''}`.toLowerCase()
 }

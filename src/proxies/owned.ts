@@ -20,6 +20,6 @@ export async function isOwned(db: Db, format: FormatId, name: string): Promise<b
 }
 
 /** The patterns that a name falls under: itself, and each of its beginnings with a star. */
-export function patternsOf(name: string): string[] {
+function patternsOf(name: string): string[] {
   return [name, ...Array.from(name, (_, at) => `${name.slice(0, at + 1)}*`)]
 }

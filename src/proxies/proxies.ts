@@ -6,6 +6,7 @@ import type { Actor, Repositories, Repository } from '../registries/repositories
 import type { RegistryReader } from '../serve/registries/registry-reader.ts'
 import type { ReachableFile } from '../store/files/listing-files.ts'
 import type { Db } from '../store/db.ts'
+import type { Descriptions } from './descriptions.ts'
 import { isOwned } from './owned.ts'
 import type { UpstreamFiles } from './upstream-files.ts'
 import type { UpstreamListings } from './upstream-listings.ts'
@@ -27,6 +28,13 @@ export interface Proxies {
    * @throws Problem('not_found', 'upstream_error', ...), or 'not_judged' when that takes longer than clients wait
    */
   reach(file: FileIn, by: Actor): Promise<ReachableFile>
+  /** The file as it is listed; nothing is fetched. @throws Problem('not_found') */
+  listed(file: FileIn): Promise<ReachableFile>
+  /**
+   * The text beside a file that only the upstream has, as the list pins it; null when there is none.
+   * @throws Problem('upstream_error', ...)
+   */
+  described(file: FileIn): Promise<Buffer | null>
   /**
    * Asks for a version that is held: it is brought in, and waits for a review.
    * @returns the names of its files
@@ -41,24 +49,23 @@ export interface ProxyDeps {
   reader: Pick<RegistryReader, 'listing'>
   upstreamListings: UpstreamListings
   upstreamFiles: UpstreamFiles
+  descriptions: Descriptions
   withheld: Withheld
+  /** how long a client of this format waits for a file, in milliseconds */
+  patienceMs(repository: Repository): number
   log: Pick<Log, 'warn'>
 }
 
-/** npm, pnpm, yarn 4 and bun wait for 30 s or more; pip gives up after 15 s. */
-const WAIT_MS: Readonly<Record<string, number>> = { npm: 25_000, pypi: 12_000 }
 const RETRY_SECONDS = 5
+/** A version may have a hundred large files: those that take longer follow without whoever asked for it. */
+const REQUEST_MS = 40_000
 
-/** @param waits how long a client waits, in milliseconds, by format */
-export function createProxies(deps: ProxyDeps, waits: Readonly<Record<string, number>> = WAIT_MS): Proxies {
+export function createProxies(deps: ProxyDeps): Proxies {
   const { db, repositories, reader, upstreamListings, upstreamFiles, withheld } = deps
 
-  async function has(repository: Repository, name: string): Promise<boolean> {
-    if (await isOwned(db, repository.format, name)) return false
-    return upstreamListings.refresh(repository, name)
-  }
+  const isOwnedHere = ({ format }: Repository, name: string) => isOwned(db, format, name)
 
-  async function fileOf({ owner, name, filename }: FileIn): Promise<ReachableFile> {
+  async function listed({ owner, name, filename }: FileIn): Promise<ReachableFile> {
     const listing = await reader.listing(owner, name)
     const file = listing && Object.hasOwn(listing.files, filename) ? listing.files[filename] : undefined
     if (!file) throw new Problem('not_found', `${owner} has no file ${filename} of ${name}`)
@@ -74,24 +81,28 @@ export function createProxies(deps: ProxyDeps, waits: Readonly<Record<string, nu
     if (!found || isRefused(found)) return
     await withheld.note(repository.key, { name, version: found.file.version }, found.verdict.reasons, by.name)
     // One that waits for its age only needs nobody.
-    if (found.verdict.until === null) upstreamFiles.bring(repository, name, filename, by).catch(notBrought)
+    if (found.verdict.until === null) upstreamFiles.bring(repository, name, filename, by, found).catch(notBrought)
   }
 
   return {
+    listed,
+    async described({ owner, name, filename }) {
+      return deps.descriptions.read(await repositories.get(owner), name, filename)
+    },
     async ownerOf(repository, name) {
       if (repository.kind === 'hosted') return repository.key
-      if (repository.kind === 'proxy') return (await has(repository, name)) ? repository.key : null
-      const hosted = await repositories.ownerOf(repository, name)
+      const hosted = repository.kind === 'group' ? await repositories.ownerOf(repository, name) : null
       if (hosted !== null) return hosted
+      if (await isOwnedHere(repository, name)) return null
       // One that does not answer ends the search: its name must not come from a later member instead.
-      for (const member of repository.members) {
-        const proxy = await repositories.get(member)
-        if (proxy.kind === 'proxy' && (await has(proxy, name))) return member
+      for (const key of repository.kind === 'proxy' ? [repository.key] : repository.members) {
+        const proxy = key === repository.key ? repository : await repositories.get(key)
+        if (proxy.kind === 'proxy' && (await upstreamListings.refresh(proxy, name))) return key
       }
       return null
     },
     async reach(wanted, by) {
-      const file = await fileOf(wanted)
+      const file = await listed(wanted)
       if (file.sha256 !== null) return file
       const repository = await repositories.get(wanted.owner)
       if (file.held !== null) {
@@ -99,22 +110,23 @@ export function createProxies(deps: ProxyDeps, waits: Readonly<Record<string, nu
         return file
       }
       const work = upstreamFiles.bring(repository, wanted.name, wanted.filename, by)
-      await atMost(waits[repository.format] ?? 12_000, work)
-      const brought = await fileOf(wanted)
+      await atMost(deps.patienceMs(repository), work)
+      const brought = await listed(wanted)
       if (brought.sha256 !== null || brought.held !== null) return brought
       const detail = `${wanted.filename} is being fetched and judged; ask again`
       throw new Problem('not_judged', detail, {}, { retryAfterSeconds: RETRY_SECONDS })
     },
     async request(repository, { name, version }, by) {
       if (repository.kind !== 'proxy') throw invalidField('name', `${repository.key} is no proxy`)
-      if (!(await has(repository, name))) throw new Problem('not_found', `${repository.key} has no ${name}`)
+      const hasName = !(await isOwnedHere(repository, name)) && (await upstreamListings.refresh(repository, name))
+      if (!hasName) throw new Problem('not_found', `${repository.key} has no ${name}`)
       const found = await upstreamFiles.find(repository, name, { version })
       if (found.length === 0) throw new Problem('not_found', `${repository.key} has no ${name} ${version}`)
-      const [first] = found
-      if (isRefused(first!)) throw new Problem('policy_blocked', `an advisory calls ${name} ${version} malicious`)
-      const reasons = found.flatMap(({ verdict }) => verdict.reasons)
-      if (reasons.length > 0) await withheld.note(repository.key, { name, version }, first!.verdict.reasons, by.name)
-      for (const { file } of found) await upstreamFiles.bring(repository, name, file.filename, by)
+      if (found.some(isRefused)) throw new Problem('policy_blocked', `an advisory calls ${name} ${version} malicious`)
+      const reasons = found.map(({ verdict }) => verdict.reasons).find(({ length }) => length > 0)
+      if (reasons) await withheld.note(repository.key, { name, version }, reasons, by.name)
+      const work = Promise.all(found.map((one) => upstreamFiles.bring(repository, name, one.file.filename, by, one)))
+      await atMost(REQUEST_MS, work)
       return found.map(({ file }) => file.filename)
     },
   }

@@ -1,6 +1,6 @@
 // Files of upstreams on their way in: fetched at the first request, compared with what was listed, and judged by the gate.
 import type { AuditLog } from '../audit/log.ts'
-import type { CurationVerdict } from '../domain/curation.ts'
+import { DEFAULT_CURATION, licenceHold } from '../domain/curation.ts'
 import type { Digests } from '../domain/package.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
 import { refused } from '../formats/catalog.ts'
@@ -40,9 +40,10 @@ export interface UpstreamFiles {
   find(repository: Repository, name: string, sought: Sought): Promise<Judged[]>
   /**
    * Brings a file in, whatever its verdict is: one that the rules hold waits for a review. Returns when it has a record.
+   * @param found by whoever has looked already
    * @throws Problem('upstream_error', ...) when it cannot be had, or is another file than was listed
    */
-  bring(repository: Repository, name: string, filename: string, by: Actor): Promise<void>
+  bring(repository: Repository, name: string, filename: string, by: Actor, found?: Judged): Promise<void>
 }
 
 /** Transfers at the same time, of all repositories. */
@@ -57,14 +58,14 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
     return state ? findJudged(deps.readers, { state, sought, now: deps.clock.now() }) : []
   }
 
-  async function hasRecord({ key }: Repository, name: string, { version, arch }: UpstreamFile): Promise<boolean> {
+  async function hasRecord({ key }: Repository, name: string, filename: string): Promise<boolean> {
     const row = await db
-      .selectFrom('packages')
-      .select('id')
-      .where('distribution', '=', key)
-      .where('name', '=', name)
-      .where('version', '=', version)
-      .where('arch', '=', arch)
+      .selectFrom('packages as p')
+      .innerJoin('blobs as b', 'b.sha256', 'p.sha256')
+      .select('p.id')
+      .where('p.distribution', '=', key)
+      .where('p.name', '=', name)
+      .where('b.filename', '=', filename)
       .executeTakeFirst()
     return row !== undefined
   }
@@ -75,7 +76,8 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
     await deps.audit.record({ action: 'INTEGRITY_ALERT', result: 'FAILURE', outcome: 'upstream_error', detail, ...of })
   }
 
-  async function take(repository: Repository, name: string, { file, verdict }: Judged, by: Actor): Promise<void> {
+  async function take(repository: Repository, name: string, judged: Judged, by: Actor): Promise<void> {
+    const { file } = judged
     const address = deps.addressOf(repository)
     requireTrusted(file, address)
     const format = deps.formatOf(repository)
@@ -96,7 +98,7 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
       await deps.names.requireUnspent({ repository: repository.key, name }, { version, arch, sha256: digests.sha256 })
     }
     const source: Source = {
-      steps: [curationStep(format, file, verdict)],
+      steps: [curationStep(format, repository, judged)],
       async deliver(to) {
         to.target(repository.key)
         await to.store(await deps.client.file(address, file.url, to.mostBytes))
@@ -114,11 +116,13 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
 
   return {
     find,
-    async bring(repository, name, filename, by) {
-      const [found] = await find(repository, name, { filename })
-      if (!found) throw new Problem('not_found', `the upstream of ${repository.key} has no ${filename} of ${name}`)
-      const isDone = () => hasRecord(repository, name, found.file)
-      await once.run(`file ${repository.key} ${name} ${filename}`, isDone, () => take(repository, name, found, by))
+    async bring(repository, name, filename, by, found) {
+      const isDone = () => hasRecord(repository, name, filename)
+      await once.run(`file ${repository.key} ${name} ${filename}`, isDone, async () => {
+        const [wanted] = found ? [found] : await find(repository, name, { filename })
+        if (!wanted) throw new Problem('not_found', `the upstream of ${repository.key} has no ${filename} of ${name}`)
+        await take(repository, name, wanted, by)
+      })
     },
   }
 }
@@ -146,14 +150,17 @@ function asUpstreamFault(error: unknown, { url }: UpstreamFile): unknown {
 }
 
 /** The verdict of the rules as a step of the gate, so that a file that they hold waits for a review like any other. */
-function curationStep(format: RegistryFormat, file: UpstreamFile, verdict: CurationVerdict): Step {
+function curationStep(format: RegistryFormat, { curation }: Repository, { file, verdict }: Judged): Step {
+  const policy = { ...DEFAULT_CURATION, ...curation }
   return {
     key: 'curation',
     label: 'Rules of the proxy',
     async run({ facts }) {
       const differences = format.upstream!.differences(file.facts, facts)
+      const licence = file.facts.license === null ? licenceHold(facts.license, policy) : null
       const reasons = [
         ...verdict.reasons.map(({ text }) => text),
+        ...(licence === null ? [] : [licence]),
         ...(differences.length > 0
           ? [`the upstream lists something else than the file has: ${differences.join(', ')}`]
           : []),

@@ -341,6 +341,24 @@ describe('an upstream that lies', () => {
   })
 })
 
+test('what an upstream answers after it was replaced is not taken for an answer of the new one', async () => {
+  const name = fresh()
+  const other = await startNpmRegistry()
+  await upstream.put(name, { '1.0.0': old() })
+  await other.put(name, { '2.0.0': old() })
+  await make('moved')
+  upstream.lie(name, (_, response) => {
+    const dist = { shasum: 'a'.repeat(40), tarball: 'x' }
+    const listed = JSON.stringify({ name, versions: { '1.0.0': { name, version: '1.0.0', dist } } })
+    void as('PATCH', '/registries/npm/moved', { body: { upstream: { url: other.url } } }).then(({ status }) =>
+      response.writeHead(status).end(listed),
+    )
+  })
+  expect([200, 404]).toContain((await read(name, 'moved')).status)
+  expect(versionsOf(await read(name, 'moved'))).toEqual(['2.0.0'])
+  await other.close()
+})
+
 describe('names that belong to repositories here', () => {
   test('a hosted name never comes from an upstream, in any repository and letter case', async () => {
     const name = fresh()
@@ -369,7 +387,7 @@ describe('names that belong to repositories here', () => {
       expect((await file('@claimed/lib', '1.0.0', repo)).status).toBe(404)
     }
     expect(upstream.asked.length).toBe(before)
-    const removed = await as('DELETE', '/registries/npm/team/claims?pattern=%40claimed%2F*')
+    const removed = await as('DELETE', '/registries/npm/team/claims?pattern=%40Claimed%2F*')
     expect(removed.status).toBe(200)
     expect((await read('@claimed/lib')).status).toBe(200)
   })

@@ -10,6 +10,8 @@ import { PIPELINE_PROBLEMS } from '../upload/upload.contract.ts'
 import { FORMS } from './accept.ts'
 
 const READING: ProblemCode[] = [
+  // A proxy asks its upstream.
+  ...(['upstream_error', 'forbidden_target'] as const),
   ...(['database_unavailable', 'database_busy', 'unauthorized', 'forbidden', 'mfa_required', 'not_found'] as const),
 ]
 const TEXT = 'text/plain; charset=utf-8'
@@ -81,7 +83,7 @@ export const getPypiRepoFilesProjectFile = declare({
   params: Type.Object({ repo: Repo, project: Project, file: File }),
   also: { 206: 'The requested range', ...conditions, 416: 'No such range' },
   media: ['application/octet-stream', TEXT, PROVENANCE_MEDIA],
-  problems: [...READING, 'policy_hold', 'storage_unavailable'],
+  problems: [...READING, 'policy_hold', 'not_judged', 'storage_unavailable', 'storage_full'],
 })
 
 export const postPypiRepoLegacy = declare({

@@ -6,10 +6,11 @@ import { Problem } from '../../domain/problem.ts'
 import { projectList, provenanceForm } from '../../formats/pypi/documents.ts'
 import { canonicalName } from '../../formats/pypi/names.ts'
 import type { PypiRecord } from '../../formats/pypi/record.ts'
+import type { FileIn, Proxies } from '../../proxies/proxies.ts'
 import { shownNames } from '../../registries/projects.ts'
 import type { Db } from '../../store/db.ts'
 import { storedFacts } from '../../store/files/blob-query.ts'
-import { isStored, type StoredFile } from '../../store/files/listing-files.ts'
+import { isStored, type ReachableFile } from '../../store/files/listing-files.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
 import { readable, readableAmong, requireOwner, writable } from '../registries/access.ts'
 import { sendDocument, type SendFile } from '../registries/answers.ts'
@@ -23,7 +24,7 @@ import {
   postPypiRepoLegacy,
 } from './pypi.contract.ts'
 
-export interface PypiDeps extends PublishDeps {
+export interface PypiDeps extends PublishDeps, Pick<Proxies, 'reach' | 'listed' | 'described'> {
   db: Db
   sendFile: SendFile
 }
@@ -54,13 +55,13 @@ export function pypiRoutes(deps: PypiDeps): Route[] {
     handle(getPypiRepoFilesProjectFile, async (call) => {
       const { name, owner } = await ownerOf(deps, call)
       const [, filename = '', part] = /^(.*?)(\.metadata|\.provenance)?$/s.exec(call.params.file) ?? []
-      const listing = await deps.reader.listing(owner, name)
-      const file = listing && Object.hasOwn(listing.files, filename) ? listing.files[filename]! : null
-      if (file === null) throw new Problem('not_found', `there is no file ${filename} of ${name}`)
+      const wanted = { owner, name, filename }
+      const by = { name: call.caller?.name ?? 'anonymous', origin: call.origin }
+      const file = await (part === undefined ? deps.reach(wanted, by) : deps.listed(wanted))
       if (file.held !== null) throw new Problem('policy_hold', `${filename} is held: ${file.held}`)
-      if (!isStored(file)) throw new Problem('not_found', `there is no file ${filename} of ${name}`)
-      if (part === '.metadata') return sendMetadata(deps, call, filename, file)
-      if (part === undefined) return deps.sendFile(call, { format: 'pypi', sha256: file.sha256, filename }, file)
+      if (part === '.metadata') return sendMetadata(deps, call, wanted, file)
+      if (part === undefined && isStored(file))
+        return deps.sendFile(call, { format: 'pypi', sha256: file.sha256, filename }, file)
       const provenance = await deps.reader.document(owner, name, provenanceForm(filename), '')
       if (!provenance) throw new Problem('not_found', `there are no attestations of ${filename}`)
       return sendDocument(call, provenance)
@@ -105,10 +106,15 @@ async function ownerOf({ repositories }: PypiDeps, asked: Asked<{ repo: string; 
   return { name, owner: await requireOwner(repositories, repository, name, asked) }
 }
 
-async function sendMetadata({ db }: PypiDeps, call: Asked<unknown>, filename: string, { sha256 }: StoredFile) {
+async function sendMetadata({ db, described }: PypiDeps, call: Asked<unknown>, wanted: FileIn, file: ReachableFile) {
+  const text = file.sha256 === null ? await described(wanted) : await storedMetadata(db, file.sha256)
+  if (text === null) throw new Problem('not_found', `${wanted.filename} has no metadata beside it`)
+  return sendDocument(call, { media: 'text/plain; charset=utf-8', ...(await encoded(text)) })
+}
+
+async function storedMetadata(db: Db, sha256: string): Promise<Buffer | null> {
   const { metadata } = (await storedFacts(db, sha256)).record as PypiRecord
-  if (!metadata) throw new Problem('not_found', `${filename} has no metadata beside it`)
-  return sendDocument(call, { media: 'text/plain; charset=utf-8', ...(await encoded(Buffer.from(metadata.text))) })
+  return metadata?.text ? Buffer.from(metadata.text) : null
 }
 
 /** The date says nothing, so that only the entity tag tells whether a client has this state. */

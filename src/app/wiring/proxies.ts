@@ -5,6 +5,8 @@ import { findRepository } from '../../formats/index.ts'
 import { wait } from '../../kernel/clock.ts'
 import { createHttpClient } from '../../kernel/http-client.ts'
 import { createClaims } from '../../proxies/claims.ts'
+import { createDescriptions } from '../../proxies/descriptions.ts'
+import { createKnownFindings } from '../../proxies/known-findings.ts'
 import { createOnce } from '../../proxies/once.ts'
 import { createProxies } from '../../proxies/proxies.ts'
 import { createUpstreamFiles } from '../../proxies/upstream-files.ts'
@@ -41,8 +43,7 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
   const withheld = createWithheld({ db, clock })
   const shared = {
     ...{ db, clock, audit, client, listings, once, readers, intake, names, log },
-    settings: foundation.settings.current,
-    matcher: engines.advisoryMatcher,
+    findingsOf: createKnownFindings({ settings: foundation.settings.current, matcher: engines.advisoryMatcher }),
     formatOf({ key }: Repository) {
       const found = findRepository(key, libraries)
       if (!found) throw new Error(`no format of ${key}`)
@@ -53,16 +54,20 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
       authorization: sealed && secretBox.open(sealed),
     }),
   }
+  const upstreamFiles = createUpstreamFiles(shared)
   const proxies = createProxies({
-    ...{ db, repositories, reader, withheld, log },
+    ...{ db, repositories, reader, withheld, log, upstreamFiles },
     upstreamListings: createUpstreamListings(shared),
-    upstreamFiles: createUpstreamFiles(shared),
+    descriptions: createDescriptions({ ...shared, find: upstreamFiles.find }),
+    patienceMs: (repository) => shared.formatOf(repository).upstream!.patienceMs,
   })
   return {
     ...{ names, reader, withheld },
     repositories: { ...repositories, ownerOf: proxies.ownerOf },
     claims: createClaims({ db, clock, audit }),
     reach: proxies.reach,
+    listed: proxies.listed,
+    described: proxies.described,
     request: proxies.request,
     sendFile: createSendFile({ pool, accessLog, rights: repositories.rights }),
     async close() {

@@ -24,6 +24,8 @@ export const npmUpstream: UpstreamReading<NpmRecord> = {
   parse,
   differences,
   isStable,
+  // npm, pnpm, yarn 4 and bun wait for 30 s or more.
+  patienceMs: 25_000,
 }
 
 interface Parts {

@@ -16,8 +16,8 @@ interface Shown {
   url: string
   hashes: { sha256: string }
   'requires-python'?: string
-  size: number
-  'upload-time': string
+  size?: number
+  'upload-time'?: string
   yanked: boolean | string
   'core-metadata': false | { sha256: string }
   /** the same under its name before PEP 714 */
@@ -44,11 +44,11 @@ function shownFile(listing: Listing<PypiRecord>, file: ListedFile<PypiRecord>): 
   const described = metadata ? { sha256: metadata.sha256 } : false
   const yanked = listing.notes[version]?.yanked
   return {
-    // Its repositories are hosted, so each file is stored, and its digest and size are known.
+    // Files of upstreams without it are in no list.
     ...{ filename, url, hashes: { sha256: digests.sha256 as string } },
     ...(requiresPython === null ? {} : { 'requires-python': requiresPython }),
-    size: sizeBytes as number,
-    'upload-time': addedAt.toISOString(),
+    ...(sizeBytes === null ? {} : { size: sizeBytes }),
+    ...(addedAt.getTime() === 0 ? {} : { 'upload-time': addedAt.toISOString() }),
     // Installed only by those who ask for exactly this version, who are then told by the answer to the file.
     yanked: held ? `held: ${held.reason}` : yanked === undefined ? false : yanked || true,
     'core-metadata': described,

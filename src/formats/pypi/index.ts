@@ -6,6 +6,7 @@ import { canonicalName, fileAt, filenameOf } from './names.ts'
 import { pypiMembers, readPypi, recognizes } from './read.ts'
 import type { PypiRecord } from './record.ts'
 import { setup } from './setup.ts'
+import { pypiUpstream } from './upstream.ts'
 
 export const pypiFormat: RegistryFormat<PypiRecord> = {
   id: 'pypi',
@@ -27,6 +28,7 @@ export const pypiFormat: RegistryFormat<PypiRecord> = {
   canonicalName,
   fileAt,
   documents,
+  upstream: pypiUpstream,
   setup,
   packagePaths: () => [],
   entry: () => ({}),

@@ -45,6 +45,14 @@ test.each([
   },
 )
 
+test('the tags of a wheel have one order', () => {
+  const platform = 'manylinux2014_x86_64.manylinux1_x86_64.manylinux_2_17_x86_64'
+  const file: PypiFile = { kind: 'wheel', build: null, python: 'py3.py2', abi: 'none', platform }
+  expect(filenameOf('acme-tool', '1', file)).toBe(
+    'acme_tool-1-py2.py3-none-manylinux_2_17_x86_64.manylinux1_x86_64.manylinux2014_x86_64.whl',
+  )
+})
+
 test.each([
   ['Acme.Tool-1.4.2-py3-none-any.whl', ANY, true],
   ['acme_tool-01.4.2-py3-none-any.whl', ANY, true],

@@ -20,7 +20,17 @@ export function fileAt(path: string): { name: string; filename: string } | null 
 /** Tells the files of a version apart. A version has one source distribution, whatever its archive. */
 export function archOf(file: PypiFile): string {
   if (file.kind === 'sdist') return 'sdist'
-  return [...(file.build === null ? [] : [file.build]), file.python, file.abi, file.platform].join('-')
+  const { build, python, abi, platform } = file
+  return [...(build === null ? [] : [build]), ...[python, abi, platform].map(inOrder)].join('-')
+}
+
+/** Tools write the tags of a wheel in several orders: `manylinux_2_17_x86_64` is in front of `manylinux2014_x86_64` here, as most have it. */
+function inOrder(tags: string): string {
+  const key = (tag: string) => tag.replaceAll('_', ' ')
+  return tags
+    .split('.')
+    .sort((a, b) => (key(a) < key(b) ? -1 : 1))
+    .join('.')
 }
 
 /** The name that follows from what the file says (binary distribution format; PEP 625). */
@@ -40,9 +50,9 @@ export function means(stated: string, name: string, version: string, file: PypiF
   const { build, python, abi, platform } = file as typeof said.file
   return (
     said.file.build === build &&
-    areSame(said.file.python, python) &&
-    areSame(said.file.abi, abi) &&
-    areSame(said.file.platform, platform)
+    inOrder(said.file.python) === inOrder(python) &&
+    inOrder(said.file.abi) === inOrder(abi) &&
+    inOrder(said.file.platform) === inOrder(platform)
   )
 }
 
@@ -69,5 +79,3 @@ function stated(name: string, version: string, file: PypiFile): StatedFile | nul
   const known = { name: canonicalName(name), version: normalPep440(version) }
   return known.name !== null && known.version !== null ? { name: known.name, version: known.version, file } : null
 }
-
-const areSame = (a: string, b: string) => a.split('.').sort().join('.') === b.split('.').sort().join('.')

@@ -15,6 +15,9 @@ export interface PypiRecord {
   requiresDist: string[]
   extras: string[]
   classifiers: string[]
-  /** the whole core metadata of a wheel, which clients may read in place of the wheel (PEP 658); null for a source distribution */
-  metadata: { text: string; sha256: string } | null
+  /**
+   * the whole core metadata of a wheel, which clients may read in place of the wheel (PEP 658); its text is null while only an upstream
+   * has it; null for a source distribution
+   */
+  metadata: { text: string | null; sha256: string } | null
 }

@@ -53,15 +53,23 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
   const { db, clock, paths, checkpoint, onError } = deps
   /** the last publish of each name that this process is making */
   const running = new Map<string, Promise<void>>()
+  /** those that have not begun: whoever asks meanwhile shares them */
+  const queued = new Map<string, Promise<void>>()
 
-  /** Publishes of one name follow each other: the second usually finds nothing to do. */
+  /** Publishes of one name follow each other. */
   function publish(repository: string, name: string): Promise<void> {
     const key = listingPath(paths.listings, repository, name)
-    const work = () => publishName(repository, name)
+    const waiting = queued.get(key)
+    if (waiting) return waiting
+    const work = () => {
+      queued.delete(key)
+      return publishName(repository, name)
+    }
     const mine = (running.get(key) ?? Promise.resolve()).then(work, work).finally(() => {
       if (running.get(key) === mine) running.delete(key)
     })
     running.set(key, mine)
+    queued.set(key, mine)
     return mine
   }
 

@@ -9,6 +9,7 @@ import {
 } from '../../domain/curation.ts'
 import { unpackListing } from '../../formats/packed-listing.ts'
 import type {
+  HeldFile,
   ListedFile,
   Listing,
   RegistryFormat,
@@ -27,28 +28,50 @@ export interface UpstreamState {
 /** Larger ones are read in a reader: 64 KiB compressed take 20 ms. */
 export const isSmall = ({ packed }: Pick<UpstreamState, 'packed'>): boolean => packed.byteLength <= 64 * 1024
 
-/** The verdict on each file that an upstream lists, in its order. */
+/** The verdict on each file that an upstream lists, in its order: files of a version that arrived together have one. */
 export function judged(
   { files }: UpstreamListing,
   { findings, curation }: Pick<UpstreamState, 'findings' | 'curation'>,
   now: Date,
 ): { file: UpstreamFile; verdict: CurationVerdict }[] {
-  const verdicts = curateAll(
-    files.map((file) => curatedOf(file, findings)),
-    curation,
-    now,
-  )
-  return files.map((file, at) => ({ file, verdict: verdicts[at]! }))
+  const together = arrivals(files)
+  const curated = together.map((some) => curatedOf(some, findings))
+  const verdicts = new Map<UpstreamFile, CurationVerdict>()
+  for (const [at, verdict] of curateAll(curated, curation, now).entries())
+    for (const file of together[at]!) verdicts.set(file, verdict)
+  return files.map((file) => ({ file, verdict: verdicts.get(file)! }))
 }
 
-const curatedOf = (file: UpstreamFile, findings: UpstreamState['findings']): CuratedVersion => ({
-  version: file.version,
-  publishedAt: file.publishedAt === null ? null : new Date(file.publishedAt),
-  license: file.facts.license,
-  hasInstallScript: file.hasInstallScript,
-  hasProvenance: file.hasProvenance,
-  findings: Object.hasOwn(findings, file.version) ? findings[file.version]! : [],
-})
+/** A file that comes later than this after the first of its version is judged alone: it does not take from clients what they have. */
+const TOGETHER_MS = 24 * 3600_000
+
+function arrivals(files: readonly UpstreamFile[]): UpstreamFile[][] {
+  const versions = new Map<string, UpstreamFile[]>()
+  for (const file of files) {
+    const known = versions.get(file.version)
+    if (known) known.push(file)
+    else versions.set(file.version, [file])
+  }
+  return [...versions.values()].flatMap((all) => {
+    const first = all.reduce((least, { publishedAt }) => Math.min(least, publishedAt ?? Infinity), Infinity)
+    const isLate = ({ publishedAt }: UpstreamFile) => publishedAt !== null && publishedAt > first + TOGETHER_MS
+    return [all.filter((file) => !isLate(file)), ...all.filter(isLate).map((file) => [file])]
+  })
+}
+
+/** Clients choose among the files of a version: it has a script only if each has one, and provenance only if none lacks it. */
+function curatedOf(files: readonly UpstreamFile[], findings: UpstreamState['findings']): CuratedVersion {
+  const { version } = files[0]!
+  const times = files.flatMap(({ publishedAt }) => publishedAt ?? [])
+  return {
+    version,
+    publishedAt: times.length === 0 ? null : new Date(Math.max(...times)),
+    license: files.find(({ facts }) => facts.license !== null)?.facts.license ?? null,
+    hasInstallScript: files.every(({ hasInstallScript }) => hasInstallScript),
+    hasProvenance: files.every(({ hasProvenance }) => hasProvenance),
+    findings: Object.hasOwn(findings, version) ? findings[version]! : [],
+  }
+}
 
 export interface Merged {
   listing: Listing
@@ -73,7 +96,7 @@ export function mergeListing(
     const known = here.get(keyOf(file))
     here.delete(keyOf(file))
     const addedAt = new Date(file.publishedAt ?? 0)
-    files.push(known ? { ...known, addedAt } : shownOf(file, verdict, addedAt))
+    files.push(known ? { ...known, addedAt, held: heldBy(verdict, known) } : shownOf(file, verdict, addedAt))
   }
   // The upstream may have removed what clients here rely on.
   files.push(...here.values())
@@ -81,6 +104,12 @@ export function mergeListing(
   files.sort((a, b) => compare(a.version, b.version) || (a.arch < b.arch ? -1 : 1))
   const tags = tagsOf(format, upstream.tags, files)
   return { listing: { ...local, files, tags, notes: { ...upstream.notes, ...local.notes } }, nextChangeAt }
+}
+
+/** One that waits for a review keeps the reason that clients read before it was here, if that does not end by itself. */
+function heldBy({ reasons }: CurationVerdict, { held }: ListedFile): HeldFile | null {
+  const lasting = reasons.filter(({ until }) => until === null)
+  return held?.isListed && lasting.length > 0 ? { ...held, reason: `${sentenceOf(lasting)}; ${held.reason}` } : held
 }
 
 function shownOf(file: UpstreamFile, { effect, reasons }: CurationVerdict, addedAt: Date): ListedFile {

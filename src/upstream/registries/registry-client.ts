@@ -84,7 +84,10 @@ export function createRegistryClient(deps: {
       if (answer.status === 404 || answer.status === 410) return 'missing'
       if (answer.status !== 200) throw refusedStatus(url, answer)
       const { etag: stated } = answer.headers
-      return { ...(await parse(answer, { format, name, url })), etag: typeof stated === 'string' ? stated : null }
+      return {
+        ...(await parse(answer, { format, name, url: answer.url })),
+        etag: typeof stated === 'string' ? stated : null,
+      }
     },
     async file(at, url, mostBytes) {
       const isOwn = new URL(url).origin === new URL(at.url).origin
