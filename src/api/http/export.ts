@@ -39,7 +39,7 @@ const cells = <K extends string>(row: Record<K, Cell>, columns: readonly K[]) =>
   )
 
 /**
- * Pages until one is not full. Entries that come or go meanwhile may be missing; none appears twice.
+ * Pages until one is not full. Entries that come, go or change their order meanwhile may be missing or, in the last case, appear twice.
  * @param read the first entries after one
  */
 export async function* allPages<R>(read: (after: R | null, most: number) => Promise<readonly R[]>) {
