@@ -13,6 +13,7 @@ const FIGURES: Record<Exclude<LimitName, 'none' | 'reads'>, { perMinute: number;
   webhook: { perMinute: 60, per: 'address' },
   upload: { perMinute: 20, per: 'principal' },
   publish: { perMinute: 300, per: 'principal' },
+  enrol: { perMinute: 600, per: 'address' },
   import: { perMinute: 10, per: 'principal' },
   distributions: { perMinute: 5, per: 'principal' },
   stream: { perMinute: 30, per: 'principal' },

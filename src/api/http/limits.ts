@@ -21,6 +21,8 @@ const FIGURES: Record<Exclude<LimitName, 'none' | 'reads'>, { perMinute: number;
   upload: { perMinute: 20, per: 'principal' },
   // A release has a file for each system, and clients do not try again after 429.
   publish: { perMinute: 300, per: 'principal' },
+  // A fleet that boots behind one address; the token says how many it enrols.
+  enrol: { perMinute: 600, per: 'address' },
   import: { perMinute: 10, per: 'principal' },
   distributions: { perMinute: 5, per: 'principal' },
   stream: { perMinute: 30, per: 'principal' },

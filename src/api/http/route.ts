@@ -13,7 +13,17 @@ import type { Protocol } from './protocol.ts'
  * for writes by its method. `reads` is for routes that change nothing, whatever their method, and for requests with `dry_run`.
  */
 export type LimitName =
-  'reads' | 'login' | 'credentials' | 'upload' | 'publish' | 'import' | 'distributions' | 'stream' | 'webhook' | 'none'
+  | 'reads'
+  | 'login'
+  | 'credentials'
+  | 'upload'
+  | 'publish'
+  | 'enrol'
+  | 'import'
+  | 'distributions'
+  | 'stream'
+  | 'webhook'
+  | 'none'
 
 export interface Call<P, Q, B> {
   params: P

@@ -194,6 +194,7 @@ export const postMachinesEnrol = declare({
   summary: 'Enrol this machine with the token of an enrolment; repositories know its token within ten seconds',
   example: { token: 'svce_…', name: 'web-01' },
   access: 'public',
+  limit: 'enrol',
   body: Type.Object({ token: Type.String({ maxLength: 200 }), name: Name }, { title: 'EnrolBody' }),
   success: 201,
   answer: Type.Object(
