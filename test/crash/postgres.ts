@@ -60,7 +60,13 @@ export async function startPostgres(directory = tmpdir()): Promise<Postgres> {
     // The main process first, so that it starts no session meanwhile.
     process.kill(Number(main), name)
     const sessions = readFileSync(`/proc/${main}/task/${main}/children`, 'utf8').trim().split(' ')
-    for (const pid of sessions) process.kill(Number(pid), name)
+    for (const pid of sessions)
+      try {
+        process.kill(Number(pid), name)
+      } catch (error) {
+        // It ended by itself, as a client that gave up makes it do.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+      }
   }
   const server: Postgres = {
     url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,

@@ -263,9 +263,10 @@ it('when the leader is killed in the middle of long work of several kinds, the o
   ]
   const tasks = async (): Promise<any[]> => (await second.call('GET', '/tasks/?per_page=200')).body.items
   const kinds = ['import_bulk', 'mirror', 'sync', 'backup', 'migrate']
-  await waitFor('all tasks', async () => {
-    const known = (await tasks()).map(({ kind }) => kind as string)
-    return kinds.every((kind) => known.includes(kind))
+  await waitFor('all tasks, some of which run', async () => {
+    const known = await tasks()
+    const isRunning = known.some(({ kind, state }) => kinds.includes(kind) && state === 'running')
+    return isRunning && kinds.every((kind) => known.some((one) => one.kind === kind))
   })
   await first.kill()
   alive = false
