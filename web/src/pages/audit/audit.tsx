@@ -99,7 +99,7 @@ export default function Audit() {
                   },
                 ]}
               />
-              <Pager page={page} pages={pages} total={total} what="entries" size={size} />
+              <Pager page={page} pages={pages} total={total} what={total === 1 ? 'entry' : 'entries'} size={size} />
             </>
           )
         }

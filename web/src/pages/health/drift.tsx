@@ -87,7 +87,13 @@ export default function Drift() {
             ) : (
               <>
                 <Rows of={items} label="Findings" id={({ subject }) => subject} columns={COLUMNS} />
-                <Pager page={page} pages={pages} total={total} what="findings" size={size} />
+                <Pager
+                  page={page}
+                  pages={pages}
+                  total={total}
+                  what={total === 1 ? 'finding' : 'findings'}
+                  size={size}
+                />
               </>
             )}
           </>

@@ -86,7 +86,7 @@ export default function Machines() {
           ) : (
             <>
               <Rows of={items} label="Machines" id={({ id }) => String(id)} columns={columns} />
-              <Pager page={page} pages={pages} total={total} what="machines" size={size} />
+              <Pager page={page} pages={pages} total={total} what={total === 1 ? 'machine' : 'machines'} size={size} />
             </>
           )
         }

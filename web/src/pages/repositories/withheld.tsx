@@ -93,7 +93,7 @@ export function Withheld({ params }: { params: Which }) {
           ) : (
             <>
               <Rows of={items} label="Withheld" id={({ name, version }) => `${name} ${version}`} columns={columns} />
-              <Pager page={page} pages={pages} total={total} what="versions" size={size} />
+              <Pager page={page} pages={pages} total={total} what={total === 1 ? 'version' : 'versions'} size={size} />
             </>
           )
         }

@@ -38,7 +38,13 @@ export default function AdvisoryPage() {
                 <>
                   <Summary of={data} />
                   <Rows of={data.items} columns={COLUMNS} label="Packages" id={idOf} />
-                  <Pager page={page} pages={data.pages} total={data.total} what="packages" size={size} />
+                  <Pager
+                    page={page}
+                    pages={data.pages}
+                    total={data.total}
+                    what={data.total === 1 ? 'package' : 'packages'}
+                    size={size}
+                  />
                 </>
               )}
             </Section>

@@ -95,7 +95,7 @@ export default function Tasks() {
           ) : (
             <>
               <Rows of={items} label="Tasks" id={({ id }) => String(id)} columns={columns} />
-              <Pager page={page} pages={pages} total={total} what="tasks" size={size} />
+              <Pager page={page} pages={pages} total={total} what={total === 1 ? 'task' : 'tasks'} size={size} />
             </>
           )
         }

@@ -73,7 +73,7 @@ export default function OwnUploads() {
                 label="My uploads"
                 id={({ name, version, arch, distribution }) => `${name} ${version} ${arch} ${distribution}`}
               />
-              <Pager page={page} pages={pages} total={total} what="uploads" size={size} />
+              <Pager page={page} pages={pages} total={total} what={total === 1 ? 'upload' : 'uploads'} size={size} />
             </>
           )
         }
