@@ -53,7 +53,9 @@ beforeAll(async () => {
     expect((await service.call('POST', '/readers', { place, kind: 'tag', name: 'web' })).status).toBe(201)
   }
   ;({ token } = await enrolled('web-01'))
-  await until(async () => (await ask(`/repos/dists/${DEB}/InRelease`, token)) === 200)
+  // Before listeners know of the change, anybody gets it. Once they know the token, they know all that came before.
+  const path = `/repos/dists/${DEB}/InRelease`
+  await until(async () => (await ask(path)) === 401 && (await ask(path, token)) === 200)
 })
 afterAll(async () => {
   for (const clean of cleaned) await clean()

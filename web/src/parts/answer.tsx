@@ -35,7 +35,7 @@ export function Waiting({ rows = 6 }: { rows?: number }) {
     return () => clearTimeout(timer)
   }, [])
   return (
-    <Stack gap="xs" aria-busy="true" aria-label="Loading">
+    <Stack gap="xs" role="group" aria-busy="true" aria-label="Loading">
       {late && Array.from({ length: rows }, (_, i) => <Skeleton key={i} height={24} />)}
     </Stack>
   )
