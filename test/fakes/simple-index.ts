@@ -1,7 +1,7 @@
 // An index of Python packages of somebody else, which counts what it is asked and can lie about everything.
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { startLyingServer, type LyingServer } from './lying-server.ts'
 
 export interface IndexedFile {
   filename: string
@@ -14,22 +14,12 @@ export interface IndexedFile {
   listed?: Record<string, unknown>
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void
-
-export interface SimpleIndex {
-  /** of the list of projects */
-  url: string
-  /** paths that were asked for */
-  asked: string[]
+/** Its `url` is that of the list of projects. */
+export interface SimpleIndex extends LyingServer {
   /** what lists are given as */
   forms: { json: boolean }
   put(project: string, files: readonly IndexedFile[]): void
   remove(project: string): void
-  /** answers a path, without its first slash, in another way */
-  lie(path: string, answer: Answer): void
-  /** every request waits until this is resolved */
-  holdUntil(released: Promise<void>): void
-  close(): Promise<void>
 }
 
 const JSON_MEDIA = 'application/vnd.pypi.simple.v1+json'
@@ -40,10 +30,7 @@ const escaped = (text: unknown) =>
 export async function startSimpleIndex(): Promise<SimpleIndex> {
   const contents = new Map<string, Buffer>()
   const lists = new Map<string, Record<string, unknown>[]>()
-  const lies = new Map<string, Answer>()
-  const asked: string[] = []
   const forms = { json: true }
-  let released = Promise.resolve()
 
   function sendList(project: string, { headers }: IncomingMessage, response: ServerResponse): void {
     const files = lists.get(project)!
@@ -54,24 +41,16 @@ export async function startSimpleIndex(): Promise<SimpleIndex> {
     else response.writeHead(200, { etag, 'content-type': isJson ? JSON_MEDIA : 'text/html' }).end(body)
   }
 
-  const server = createServer((request, response) => {
-    const path = decodeURIComponent(request.url ?? '').slice(1)
-    asked.push(path)
-    void released.then(() => {
-      const lie = lies.get(path)
-      const project = /^simple\/([^/]+)\/$/.exec(path)?.[1]
-      const content = contents.get(path)
-      if (lie) lie(request, response)
-      else if (project !== undefined && lists.has(project)) sendList(project, request, response)
-      else if (content) response.writeHead(200).end(content)
-      else response.writeHead(404).end()
-    })
+  const server = await startLyingServer((path, request, response) => {
+    const project = /^simple\/([^/]+)\/$/.exec(path)?.[1]
+    const content = contents.get(path)
+    if (project !== undefined && lists.has(project)) sendList(project, request, response)
+    else if (content) response.writeHead(200).end(content)
+    else response.writeHead(404).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/simple`
 
   return {
-    ...{ url, asked, forms },
+    ...{ ...server, url: `${server.url}/simple`, forms },
     put(project, files) {
       const listed = files.map(({ filename, bytes, uploaded, metadata, listed: more = {} }) => {
         contents.set(`files/${filename}`, bytes)
@@ -86,13 +65,6 @@ export async function startSimpleIndex(): Promise<SimpleIndex> {
       lists.set(project, listed)
     },
     remove: (project) => void lists.delete(project),
-    lie: (path, answer) => void lies.set(path, answer),
-    holdUntil: (until) => void (released = until),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
   }
 }
 
