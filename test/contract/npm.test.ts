@@ -271,6 +271,26 @@ test('a repository whose packages were deleted can be removed, and another one o
   expect((await get('brief/first')).status).toBe(404)
 })
 
+test('a repository that is removed while somebody publishes to it refuses the package, of which nothing remains', async () => {
+  const create = () => gate.call('POST', '/registries', { body: { format: 'npm', name: 'fading', kind: 'hosted' } })
+  expect((await create()).status).toBe(201)
+  const body = publishBody({ name: 'late', version: '1.0.0', tarball: await buildNpm({ name: 'late' }) })
+  const removals: number[] = []
+  async function* slowly() {
+    yield body.subarray(0, -20)
+    removals.push((await gate.call('DELETE', '/registries/npm/fading')).status)
+    yield body.subarray(-20)
+  }
+  const reply = await fetch(`http://127.0.0.1:${gate.port}/npm/fading/late`, {
+    ...{ method: 'PUT', body: ReadableStream.from(slowly()), duplex: 'half' },
+    headers: { ...JSON_TYPE, authorization: `Bearer ${at.uploader}` },
+  })
+  expect(removals).toEqual([200])
+  expect([reply.status, await reply.json()]).toMatchObject([400, { code: 'unknown_distribution' }])
+  expect((await create()).status).toBe(201)
+  expect((await get('fading/late')).status).toBe(404)
+})
+
 describe('people', () => {
   const login = (name: string, password: string, user = name) =>
     gate.call('PUT', `/npm/team/-/user/org.couchdb.user:${user}`, { as: null, body: { name, password, type: 'user' } })
