@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { createLineFile } from '../kernel/line-file.ts'
 import type { Log } from '../kernel/log.ts'
 import { createAccessLogSize } from './access-log-size.ts'
+import type { Exchange } from './files/answers.ts'
 
 export interface Access {
   address: string
@@ -16,6 +17,20 @@ export interface Access {
   bytes: number
   referer: string | undefined
   userAgent: string | undefined
+}
+
+/** An answered request, once its connection is done with it. */
+export function accessOf({ request, response, progress, reader }: Exchange, address: string): Access {
+  return {
+    address,
+    reader,
+    request: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
+    // nginx's status for a client that disconnected before the response began
+    status: response.headersSent ? response.statusCode : 499,
+    bytes: progress.bytes + (response.writableFinished ? progress.lastBytes : 0),
+    referer: request.headers.referer,
+    userAgent: request.headers['user-agent'],
+  }
 }
 
 export interface AccessLog {

@@ -7,7 +7,7 @@ import { socketAddress, type ClientAddress } from '../kernel/client-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { refuse, type Exchange } from './files/answers.ts'
-import { withoutCredential, type AccessLog } from './access-log.ts'
+import { accessOf, withoutCredential, type AccessLog } from './access-log.ts'
 import { createAccessCheck } from './access/access-check.ts'
 import { NO_SIGN_IN, type KnownAccess } from './access/known-access.ts'
 import { createConnections, hasBody } from '../kernel/connections.ts'
@@ -138,22 +138,11 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     return () => record(exchange, address)
   }
 
-  const record = ({ request, response, progress, reader }: Exchange, address: string): void => {
-    // nginx's status for a client that disconnected before the response began
-    const status = response.headersSent ? response.statusCode : 499
-    const bytes = progress.bytes + (response.writableFinished ? progress.lastBytes : 0)
-    traffic.end(status, bytes)
+  const record = (exchange: Exchange, address: string): void => {
+    const access = accessOf(exchange, address)
+    traffic.end(access.status, access.bytes)
     // The proxy that asks logs the request itself.
-    if (request.url === ACCESS_PATH) return
-    accessLog.record({
-      address,
-      reader,
-      request: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
-      status,
-      bytes,
-      referer: request.headers.referer,
-      userAgent: request.headers['user-agent'],
-    })
+    if (exchange.request.url !== ACCESS_PATH) accessLog.record(access)
   }
 
   const fail = (exchange: Exchange, error: unknown): void => {

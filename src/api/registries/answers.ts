@@ -5,7 +5,7 @@ import type { PlaceRights } from '../../accounts/readers/place-rights.ts'
 import type { Origin } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { Access, AccessLog } from '../../serve/access-log.ts'
+import { accessOf, type AccessLog } from '../../serve/access-log.ts'
 import { answerWithStream, type Exchange, type Part } from '../../serve/files/answers.ts'
 import { evaluate, lastModified, validatorsOf } from '../../serve/files/conditions.ts'
 import { fileHeaders } from '../../serve/files/file-headers.ts'
@@ -82,9 +82,9 @@ export const createSendFile =
         cacheControl: 'private, max-age=31536000, immutable',
       }
       const shown = { kind, sizeBytes, validators, headers: fileHeaders(kind, sizeBytes, validators, now) }
-      const exchange: Exchange = { request: raw.raw, response: reply.raw, progress: { bytes: 0, lastBytes: 0 } }
+      const exchange: Exchange = { request: raw.raw, response: reply.raw, progress: { bytes: 0, lastBytes: 0 }, reader }
       reply.hijack()
-      reply.raw.once('close', () => deps.accessLog.record({ ...loggedOf(call.origin, exchange), reader }))
+      reply.raw.once('close', () => deps.accessLog.record(accessOf(exchange, call.origin.ip ?? '-')))
       await answerWithStream(exchange, shown, now, async (part, isWhole) =>
         isWhole ? stored.stream() : Readable.from(partOf(stored.stream(), part)),
       )
@@ -99,17 +99,6 @@ async function readerOf(rights: FileDeps['rights'], { caller, raw }: FileCall): 
   if (caller) return caller.kind === 'token' ? caller.name : undefined
   const machine = await rights.machineOf(raw.headers.authorization)
   return machine === null ? undefined : `machine:${machine}`
-}
-
-function loggedOf({ ip }: Origin, { request, response, progress }: Exchange): Access {
-  return {
-    address: ip ?? '-',
-    request: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
-    status: response.headersSent ? response.statusCode : 499,
-    bytes: progress.bytes + (response.writableFinished ? progress.lastBytes : 0),
-    referer: request.headers.referer,
-    userAgent: request.headers['user-agent'],
-  }
 }
 
 /** Ranges are rare here: clients fetch whole files. So the bytes before the range are read and left out. */
