@@ -33,16 +33,21 @@ export interface Names {
   requireUnspent(of: NameIn, file: { version: string; arch: string; sha256: string }): Promise<void>
 }
 
+/** @throws Problem('not_found') when the repository does not have one of the versions */
+export async function requireVersions(
+  tx: Db,
+  { repository, name }: NameIn,
+  versions: readonly string[],
+): Promise<void> {
+  const { rows } = await sql<{ version: string }>`select distinct version from packages
+    where distribution = ${repository} and name = ${name} and version = any(${versions}::text[])`.execute(tx)
+  const known = new Set(rows.map(({ version }) => version))
+  const missing = versions.find((version) => !known.has(version))
+  if (missing !== undefined) throw new Problem('not_found', `${repository} has no ${name} ${missing}`)
+}
+
 /** Clients see a change once the repository is published again (`publisher.converge`). */
 export function createNames({ db, clock, audit }: { db: Db; clock: Clock; audit: AuditLog }): Names {
-  async function requireVersions(tx: Db, { repository, name }: NameIn, versions: readonly string[]): Promise<void> {
-    const { rows } = await sql<{ version: string }>`select distinct version from packages
-      where distribution = ${repository} and name = ${name} and version = any(${versions}::text[])`.execute(tx)
-    const known = new Set(rows.map(({ version }) => version))
-    const missing = versions.find((version) => !known.has(version))
-    if (missing !== undefined) throw new Problem('not_found', `${repository} has no ${name} ${missing}`)
-  }
-
   const record = (tx: Db, action: string, { repository, name }: NameIn, by: Actor, extra: Record<string, unknown>) =>
     audit.record(
       {

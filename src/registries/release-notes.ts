@@ -1,10 +1,9 @@
 // What is said about one version without replacing what else was said about it.
 import { sql } from 'kysely'
 import type { AuditLog } from '../audit/log.ts'
-import { Problem } from '../domain/problem.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
-import type { NameIn } from './names.ts'
+import { requireVersions, type NameIn } from './names.ts'
 import type { Actor } from './repositories.ts'
 
 export interface Release extends NameIn {
@@ -23,14 +22,7 @@ export function createReleaseNotes({ db, audit }: { db: Db; audit: AuditLog }): 
   async function change(of: Release, by: Actor, action: string, extra: object, to: ReturnType<typeof sql>) {
     const { repository, name, version } = of
     await transaction(db, async (tx) => {
-      const known = await tx
-        .selectFrom('packages')
-        .select('id')
-        .where('distribution', '=', repository)
-        .where('name', '=', name)
-        .where('version', '=', version)
-        .executeTakeFirst()
-      if (!known) throw new Problem('not_found', `${repository} has no ${name} ${version}`)
+      await requireVersions(tx, of, [version])
       await tx
         .insertInto('version_notes')
         .values({ repository, name, version, note: '{}' })
