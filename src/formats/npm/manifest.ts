@@ -1,4 +1,5 @@
 // package.json, reduced to what clients can rely on: fields of another type than npm documents are left out.
+import { isObject } from '../../domain/json.ts'
 import { isStorableJson } from '../../domain/storable.ts'
 import { invalid } from '../archive/limits.ts'
 import { checkText, quote } from '../bounds.ts'
@@ -42,7 +43,7 @@ function parse(bytes: Uint8Array): Fields {
   } catch (error) {
     throw invalid('the file package.json is not JSON in UTF-8', error)
   }
-  if (!isFields(value)) throw invalid('the file package.json is not an object')
+  if (!isObject(value)) throw invalid('the file package.json is not an object')
   requireSimple(value)
   if (!isStorableJson(value)) throw invalid('the file package.json has a NUL or half a surrogate pair')
   return value
@@ -77,11 +78,8 @@ function checked(fields: Fields, name: string): Fields {
   }
 }
 
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function textsOf(value: unknown): Record<string, string> | undefined {
-  if (!isFields(value)) return undefined
+  if (!isObject(value)) return undefined
   return Object.fromEntries(
     Object.entries(value).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   )
@@ -104,7 +102,7 @@ export function personOf(value: unknown): Person | null {
     const [, name = '', email] = /^([^<(]*)(?:<([^>]*)>)?/.exec(value) ?? []
     return name.trim() === '' ? null : { name: name.trim(), ...(email ? { email } : {}) }
   }
-  if (!isFields(value) || typeof value['name'] !== 'string') return null
+  if (!isObject(value) || typeof value['name'] !== 'string') return null
   const { name, email } = value
   return { name, ...(typeof email === 'string' ? { email } : {}) }
 }
@@ -112,7 +110,7 @@ export function personOf(value: unknown): Person | null {
 /** The license as one text; old packages state an object, or several. */
 export function licenseOf({ license, licenses }: Fields): string | null {
   const textOf = (one: unknown): string[] =>
-    typeof one === 'string' ? [one] : isFields(one) && typeof one['type'] === 'string' ? [one['type']] : []
+    typeof one === 'string' ? [one] : isObject(one) && typeof one['type'] === 'string' ? [one['type']] : []
   const stated = license ?? licenses
   return (Array.isArray(stated) ? stated.flatMap(textOf) : textOf(stated)).join(' OR ') || null
 }

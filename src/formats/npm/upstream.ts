@@ -1,6 +1,7 @@
 // Reads the packument of another registry, as its clients do, reduced to what is shown and judged here.
 import { createReadStream } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
+import { isObject, objectAt } from '../../domain/json.ts'
 import type { Digests, PackageFacts } from '../../domain/package.ts'
 import { isProblem } from '../../domain/problem.ts'
 import type { VersionNote } from '../../domain/repositories.ts'
@@ -8,7 +9,7 @@ import { pickJson, type Wanted } from '../../kernel/pick-json.ts'
 import { refused } from '../catalog.ts'
 import type { UpstreamFile, UpstreamListing, UpstreamReading } from '../registry-format.ts'
 import { ABOUT, INSTALLED } from './documents.ts'
-import { DEPENDENCIES, isFields, licenseOf, readManifest, type Fields, type Manifest } from './manifest.ts'
+import { DEPENDENCIES, licenseOf, readManifest, type Fields, type Manifest } from './manifest.ts'
 import { NPM_ARCH, npmFilename, type NpmRecord } from './read.ts'
 import { isStable, versions } from './versions.ts'
 
@@ -62,7 +63,7 @@ async function partsOf(path: string): Promise<Parts> {
   }
   try {
     for await (const picked of pickJson(createReadStream(path, { highWaterMark: 256 * 1024 }), want, MOST_BYTES)) {
-      if (!('value' in picked) || !isFields(picked.value)) continue
+      if (!('value' in picked) || !isObject(picked.value)) continue
       const [first, version] = picked.path
       if (first === 'dist-tags') parts.tags = picked.value
       else if (first === 'time') parts.times = picked.value
@@ -96,11 +97,11 @@ function slim(manifest: Manifest, isLatest: boolean): Manifest {
 }
 
 function fileOf(fields: Fields, manifest: Manifest, time: unknown, base: string): UpstreamFile<NpmRecord> | null {
-  const dist = isFields(fields['dist']) ? fields['dist'] : {}
+  const dist = objectAt(fields, 'dist')
   const url = addressOf(dist['tarball'], base)
   const digests = digestsOf(dist)
   if (url === null || Object.keys(digests).length === 0) return null
-  const scripts = isFields(fields['scripts']) ? fields['scripts'] : {}
+  const scripts = objectAt(fields, 'scripts')
   const hasInstallScript =
     fields['hasInstallScript'] === true ||
     ['preinstall', 'install', 'postinstall'].some((key) => Object.hasOwn(scripts, key))
@@ -119,7 +120,7 @@ function fileOf(fields: Fields, manifest: Manifest, time: unknown, base: string)
   return {
     ...{ version: manifest.version, arch: NPM_ARCH, filename: npmFilename(manifest), url, sizeBytes: null, digests },
     ...{ publishedAt: Number.isNaN(at) ? null : at, hasInstallScript },
-    ...{ hasProvenance: isFields(dist['attestations']), facts },
+    ...{ hasProvenance: isObject(dist['attestations']), facts },
   }
 }
 
@@ -143,7 +144,7 @@ function digestsOf({ integrity, shasum }: Fields): Partial<Digests> {
 const COMPARED = [...DEPENDENCIES.filter((key) => key !== 'devDependencies'), 'bin', 'os', 'cpu'] as const
 
 function differences({ record: listed }: PackageFacts<NpmRecord>, { record: own }: PackageFacts<NpmRecord>): string[] {
-  const plain = (value: unknown) => (isFields(value) && Object.keys(value).length === 0 ? undefined : value)
+  const plain = (value: unknown) => (isObject(value) && Object.keys(value).length === 0 ? undefined : value)
   const changed = COMPARED.filter((key) => !isDeepStrictEqual(plain(listed.manifest[key]), plain(own.manifest[key])))
   const scripts = own.hasInstallScript && !listed.hasInstallScript ? ['scripts at installation'] : []
   return [...changed, ...scripts]

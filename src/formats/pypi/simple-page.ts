@@ -1,6 +1,7 @@
 // The files of a project as an index of others lists them: JSON (PEP 691), or an HTML page with one link for each (PEP 503).
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
+import { isObject, stringAt } from '../../domain/json.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { pickJson, type Wanted } from '../../kernel/pick-json.ts'
 import { readPiece } from '../archive/file-range.ts'
@@ -63,7 +64,7 @@ async function inJson(path: string, name: string): Promise<Link[]> {
 function requireKnown(key: string, value: unknown, name: string): void {
   if (key === 'name' && (typeof value !== 'string' || canonicalName(value) !== name))
     throw refused('malformed', 'its list is that of another project')
-  const version = key === 'meta' && isFields(value) ? value['api-version'] : undefined
+  const version = key === 'meta' && isObject(value) ? value['api-version'] : undefined
   if (version !== undefined && !(typeof version === 'string' && /^1\.\d+$/.test(version)))
     throw refused('malformed', 'its list has a version of the Simple API that is not 1.x')
 }
@@ -74,24 +75,19 @@ function add(links: Link[], link: Link | null): void {
   links.push(link)
 }
 
-type Fields = Readonly<Record<string, unknown>>
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const textIn = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
-
 function linkOf(value: unknown): Link | null {
-  if (!isFields(value)) return null
-  const { filename, url, hashes, size, yanked, provenance } = value
+  if (!isObject(value)) return null
+  const { filename, url, hashes, size, yanked } = value
   if (typeof filename !== 'string' || typeof url !== 'string') return null
   const metadata = value['core-metadata'] ?? value['dist-info-metadata']
-  const sha256In = (of: unknown) => (isFields(of) ? (textIn(of['sha256'])?.toLowerCase() ?? null) : null)
+  const sha256In = (of: unknown) => (isObject(of) ? (stringAt(of, 'sha256')?.toLowerCase() ?? null) : null)
   return {
     ...{ filename, url, sha256: sha256In(hashes), metadataSha256: sha256In(metadata) },
     sizeBytes: Number.isSafeInteger(size) && (size as number) >= 0 ? (size as number) : null,
-    requiresPython: textIn(value['requires-python']),
-    uploadedAt: textIn(value['upload-time']),
+    requiresPython: stringAt(value, 'requires-python'),
+    uploadedAt: stringAt(value, 'upload-time'),
     yanked: yanked === true ? '' : typeof yanked === 'string' ? yanked : null,
-    hasProvenance: textIn(provenance) !== null,
+    hasProvenance: stringAt(value, 'provenance') !== null,
   }
 }
 
