@@ -7,7 +7,7 @@ import { startFakeClamd, type FakeClamd } from '../fakes/clamd.ts'
 import { startObjectServer, type ObjectServer } from '../pool/object-server.ts'
 import { startService, type Service } from '../service.ts'
 import { createInstallations, type Engine, type Installation, type Installations } from './installations.ts'
-import { readRepository, readDisk, readHttp, type Repository, type Read } from './read-repository.ts'
+import { readRepository, readDisk, readHttp, type Repository, type Read, type ReadOptions } from './read-repository.ts'
 import type { Operation } from './operations.ts'
 import type { Format } from './packages.ts'
 import { examine } from './state.ts'
@@ -107,7 +107,8 @@ export function testDeaths({ engine, format, inObjects = false }: Place, deaths:
     // Restart it twice.
     for (let restart = 1; restart <= 2; restart++) {
       const service = await start()
-      if (then !== 'partly') await reader.all(readHttp(service), [then === 'before' ? before : after])
+      const quiet = !operation.isContinued
+      if (then !== 'partly') await reader.all(readHttp(service), [then === 'before' ? before : after], { quiet })
       if (restart === 1) {
         await service.kill()
         // Opening the embedded database takes a second, so it is examined only at the end.
@@ -168,9 +169,9 @@ async function createReader(installation: Installation, codenames: string[]) {
   const newest = new Map<string, number>()
   return {
     /** @param allowed lists of records, one of which each distribution must offer */
-    async all(read: Read, allowed: string[][]): Promise<void> {
+    async all(read: Read, allowed: string[][], options: ReadOptions = {}): Promise<void> {
       for (const codename of codenames) {
-        const seen = await readRepository(read, codename, publicKey)
+        const seen = await readRepository(read, codename, publicKey, options)
         expect(seen.date).toBeGreaterThanOrEqual(newest.get(codename) ?? 0)
         newest.set(codename, seen.date)
         expect(allowed.map((records) => offeredBy(records, codename))).toContainEqual(linesOf(seen))

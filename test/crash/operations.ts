@@ -28,6 +28,8 @@ export interface Operation {
   settings?: 'hold'
   antivirus?: true
   emptyDatabase?: true
+  /** the next process goes on with the last step as a task: indexes change while clients read them */
+  isContinued?: true
   /** the process dies here first, and then at the checkpoint of the case while it recovers */
   diesFirstAt?: string
   /**
@@ -249,6 +251,7 @@ export const OPERATIONS: Operation[] = [
   {
     name: 'initialization',
     format: 'apt',
+    isContinued: true,
     steps: async () => [nothing('POST', '/distributions/init')],
     passes: [...after('before-flip:3'), ...long(after('generation-written', 'after-flip:4'))],
   },
