@@ -1,15 +1,15 @@
 // Installs one tree of npm packages and one of wheels from their registries, and through proxies of them, cold and warm.
-// Usage: node bin/with-postgres.mjs npx node bench/proxies.ts [--npm "webpack jest eslint"] [--python jupyterlab] [--rounds 2] [--verdaccio <program>]
+// beside Verdaccio and devpi. Usage: node bin/with-postgres.mjs npx node bench/proxies.ts [--npm bench/trees/npm] [--python bench/trees/python] [--rounds 2]
 // The registries are those that npm and pip use here. What counts are ratios to the direct installation of the same round. Each installation begins
-// with an empty cache of its client; npm has a lockfile without addresses, so that it asks for each list and each file.
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// with an empty cache of its client; the lock files have digests and no addresses, so that clients ask for each list and each file.
+import { execFileSync, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from '../bin/build.mjs'
+import { startDevpi, startVerdaccio, type OldRegistry } from '../test/clients/old-registries.ts'
 import { pythonIndex, startProxies } from '../test/clients/upstream.ts'
-import { accepts, freePort } from '../test/ports.ts'
 import { removeTemporary, type Service } from '../test/service.ts'
 import { createBenchDatabase, median } from './database.ts'
 
@@ -18,10 +18,9 @@ const RULES = { min_age_days: 0 }
 
 const { values } = parseArgs({
   options: {
-    npm: { type: 'string', default: 'webpack jest eslint' },
-    python: { type: 'string', default: 'jupyterlab' },
+    npm: { type: 'string', default: join(PROJECT, 'bench/trees/npm') },
+    python: { type: 'string', default: join(PROJECT, 'bench/trees/python') },
     rounds: { type: 'string', default: '2' },
-    verdaccio: { type: 'string' },
   },
 })
 const dir = mkdtempSync(join(tmpdir(), 'bench-proxies-'))
@@ -50,45 +49,29 @@ function timed(program: string, args: readonly string[], cwd: string, env: Recor
   })
 }
 
-const QUIET = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
+const QUIET = ['--no-audit', '--no-fund', '--ignore-scripts', '--legacy-peer-deps', '--loglevel=error']
 
-async function lockedProject(): Promise<{ path: string; count: number }> {
+async function npmCi(from: string): Promise<number> {
   const path = place()
-  writeFileSync(join(path, 'package.json'), '{"private":true}')
-  const args = [
-    'install',
-    '--package-lock-only',
-    '--omit-lockfile-registry-resolved',
-    ...QUIET,
-    ...values.npm.split(' '),
-  ]
-  await timed(process.execPath, [npm11, ...args, `--registry=${registry}`], path, { npm_config_cache: place() })
-  const { packages } = JSON.parse(readFileSync(join(path, 'package-lock.json'), 'utf8')) as { packages: object }
-  return { path, count: Object.keys(packages).length - 1 }
-}
-
-async function npmCi(project: string, from: string): Promise<number> {
-  const path = place()
-  for (const file of ['package.json', 'package-lock.json']) cpSync(join(project, file), join(path, file))
+  for (const file of ['package.json', 'package-lock.json']) cpSync(join(resolve(values.npm), file), join(path, file))
   const args = [npm11, 'ci', ...QUIET, `--registry=${from}`]
   const seconds = await timed(process.execPath, args, path, { npm_config_cache: join(path, 'cache') })
   rmSync(path, { recursive: true })
   return seconds
 }
 
-async function uvInstall(from: string): Promise<{ seconds: number; count: number }> {
+async function uvInstall(from: string): Promise<number> {
   const path = place()
-  const target = join(path, 'target')
-  const args = ['pip', 'install', '--index-url', from, '--target', target, ...values.python.split(' ')]
+  const locked = ['--require-hashes', '--requirement', join(resolve(values.python), 'requirements.txt')]
+  const args = ['pip', 'install', '--index-url', from, '--target', join(path, 'target'), ...locked]
   const env = {
     UV_NO_CONFIG: '1',
     UV_CACHE_DIR: join(path, 'cache'),
     PATH: [tools, process.env['PATH']].join(delimiter),
   }
   const seconds = await timed(join(tools, 'uv'), args, path, env)
-  const count = readdirSync(target).filter((name) => name.endsWith('.dist-info')).length
   rmSync(path, { recursive: true })
-  return { seconds, count }
+  return seconds
 }
 
 /** MiB in use by this process alone, with its share of what several use. */
@@ -126,25 +109,35 @@ async function loopOf(service: Service): Promise<string> {
   return lines.join(', ')
 }
 
-async function startVerdaccio(program: string): Promise<{ url: string; stop(): void }> {
-  const path = place()
-  const port = await freePort()
-  writeFileSync(
-    join(path, 'config.yaml'),
-    [
-      ...[`storage: ${join(path, 'storage')}`, 'uplinks:', '  up:', `    url: ${registry}`, '    maxage: 60m'],
-      ...['packages:', "  '**':", '    access: $all', '    proxy: up', 'log: { type: stdout, level: fatal }', ''],
-    ].join('\n'),
-  )
-  const args = [program, '--config', join(path, 'config.yaml'), '--listen', `127.0.0.1:${port}`]
-  const child: ChildProcess = spawn(process.execPath, args, { stdio: 'ignore' })
-  while (!(await accepts(port))) await new Promise((done) => setTimeout(done, 200))
-  return { url: `http://127.0.0.1:${port}/`, stop: () => void child.kill() }
-}
-
 const print = (...cells: (string | number)[]) => console.log(`| ${cells.join(' | ')} |`)
 const shown = (seconds: number[], direct: number[]) =>
   [median(seconds).toFixed(1), (median(seconds) / median(direct)).toFixed(2)] as const
+
+interface Ways {
+  direct(): Promise<number>
+  ours(round: number): Promise<number>
+  peer: [name: string, start: () => Promise<OldRegistry>, install: (from: string) => Promise<number>]
+}
+
+/** Each cold installation is the first one from a new proxy. */
+async function measure(what: string, service: Service, { direct, ours, peer: [name, start, install] }: Ways) {
+  let peer: OldRegistry | undefined
+  await loopOf(service)
+  const memory = watch(service)
+  await compare(what, {
+    direct,
+    'ours, cold': ours,
+    'ours, warm': ours,
+    [`${name}, cold`]: async () => {
+      await peer?.stop()
+      peer = await start()
+      return install(peer.address)
+    },
+    [`${name}, warm`]: () => install(peer!.address),
+  })
+  await peer?.stop()
+  console.log(`the service took ${memory()}; ${await loopOf(service)}`)
+}
 
 async function compare(what: string, ways: Record<string, (round: number) => Promise<number>>): Promise<void> {
   const took: Record<string, number[]> = {}
@@ -168,36 +161,24 @@ try {
   const many = Object.fromEntries(Array.from({ length: Number(values.rounds) }, (_, round) => [`r${round}`, RULES]))
   const service = await started('npm', many)
   const python = await started('pypi', many)
-  const { path, count } = await lockedProject()
-  const first = await uvInstall(pythonIndex())
+  const { packages } = JSON.parse(readFileSync(join(resolve(values.npm), 'package-lock.json'), 'utf8')) as {
+    packages: object
+  }
+  const wheels = readFileSync(join(resolve(values.python), 'requirements.txt'), 'utf8').match(/==/g)
   console.log(
-    `${count} npm packages, ${first.count} wheels, load ${loadavg()[0]!.toFixed(1)}, ${values.rounds} rounds, medians`,
+    `${Object.keys(packages).length - 1} npm packages, ${wheels?.length} wheels, load ${loadavg()[0]!.toFixed(1)}, ${values.rounds} rounds, medians`,
   )
   print('what', 'from', 'seconds', 'of direct')
-  const npmOf = (round: number) => npmCi(path, `${service.api}/npm/r${round}/`)
-  const peers: (() => void)[] = []
-  const cold: Record<string, (round: number) => Promise<number>> = {}
-  if (values.verdaccio) {
-    const program = resolve(values.verdaccio)
-    let peer: Awaited<ReturnType<typeof startVerdaccio>>
-    cold['Verdaccio, cold'] = async () => {
-      peer = await startVerdaccio(program)
-      peers.push(peer.stop)
-      return npmCi(path, peer.url)
-    }
-    cold['Verdaccio, warm'] = () => npmCi(path, peer.url)
-  }
-  await loopOf(service)
-  const npmMemory = watch(service)
-  await compare('npm ci', { direct: () => npmCi(path, registry), 'ours, cold': npmOf, 'ours, warm': npmOf, ...cold })
-  for (const stop of peers) stop()
-  console.log(`the service took ${npmMemory()}; ${await loopOf(service)}`)
-  const uvOf = async (round: number) => (await uvInstall(`${python.api}/pypi/r${round}/simple/`)).seconds
-  await loopOf(python)
-  const pythonMemory = watch(python)
-  const direct = async () => (await uvInstall(pythonIndex())).seconds
-  await compare('uv pip install', { direct, 'ours, cold': uvOf, 'ours, warm': uvOf })
-  console.log(`the service took ${pythonMemory()}; ${await loopOf(python)}`)
+  await measure('npm ci', service, {
+    direct: () => npmCi(registry),
+    ours: (round) => npmCi(`${service.api}/npm/r${round}/`),
+    peer: ['Verdaccio', () => startVerdaccio({ upstream: registry }), npmCi],
+  })
+  await measure('uv pip install', python, {
+    direct: () => uvInstall(pythonIndex()),
+    ours: (round) => uvInstall(`${python.api}/pypi/r${round}/simple/`),
+    peer: ['devpi', () => startDevpi({ upstream: pythonIndex() }), uvInstall],
+  })
 } finally {
   for (const service of services) await service.stop()
   for (const drop of drops) await drop()

@@ -20,6 +20,8 @@ const { values } = parseArgs({
   options: { packages: { type: 'string', default: '2000' }, rounds: { type: 'string', default: '20' } },
 })
 const count = Number(values.packages)
+/** as the console shows it */
+const shown = new Intl.NumberFormat('en').format(count)
 const rounds = Number(values.rounds)
 /** One source for each ten packages. */
 const sourceOf = (i: number) => `source-${Math.floor(i / 10)}`
@@ -119,18 +121,18 @@ async function decideAll(page: Page, service: Watched): Promise<void> {
   await rowsAre(page, 50)
   const bar = page.locator('.review .bar')
   await bar.getByLabel('Select all 50 packages on this page').check()
-  const select = () => bar.getByRole('button', { name: `Select all ${count}` }).click()
-  told(`select all ${count}`, [await timed(() => select().then(() => bar.getByText(`${count} selected`).waitFor()))])
+  const select = () => bar.getByRole('button', { name: `Select all ${shown}` }).click()
+  told(`select all ${count}`, [await timed(() => select().then(() => bar.getByText(`${shown} selected`).waitFor()))])
   const dialog = page.getByRole('dialog')
   const preview = async () => {
     await bar.getByRole('button', { name: 'Approve' }).click()
     await dialog.getByRole('button', { name: 'Not reachable' }).click()
-    await dialog.getByText(`${count} packages would be decided, 0 would fail`).waitFor({ timeout: LONG_MS })
+    await dialog.getByText(`${shown} packages would be decided, 0 would fail`).waitFor({ timeout: LONG_MS })
   }
   told('the form with what would happen to each', [await timed(() => service.during('preview', preview))])
   const approve = async () => {
     await dialog.getByRole('button', { name: 'Approve', exact: true }).click()
-    await page.getByText(`Approved ${count} packages`).waitFor({ timeout: LONG_MS })
+    await page.getByText(`Approved ${shown} packages`).waitFor({ timeout: LONG_MS })
   }
   told(`approval of ${count}`, [await timed(() => service.during('approval', approve))])
   const undo = async () => {

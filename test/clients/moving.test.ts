@@ -7,7 +7,7 @@ import { need } from '../need.ts'
 import { buildNpm } from '../samples/npm.ts'
 import { buildSdist, buildWheel } from '../samples/python.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
-import { startDevpi, startVerdaccio, type OldRegistry } from './moving/old-registries.ts'
+import { startDevpi, startVerdaccio, type OldRegistry } from './old-registries.ts'
 import { prepareMachine, type Machine } from './npm/clients.ts'
 
 const PAGE = readFile(join(import.meta.dirname, '../../docs/moving.md'), 'utf8')
@@ -55,12 +55,14 @@ test('npm packages come with their tags and digests, and lock files install them
     ...{ name, version, tarball: await buildNpm({ name, version }) },
     ...(tag ? { tag } : {}),
   })
-  const verdaccio = await startVerdaccio([
-    await build('lib', '1.0.0'),
-    await build('lib', '2.0.0-rc.1', 'next'),
-    await build('lib', '1.1.0'),
-    await build('@acme/hello', '0.1.0'),
-  ])
+  const verdaccio = await startVerdaccio({
+    packages: [
+      await build('lib', '1.0.0'),
+      await build('lib', '2.0.0-rc.1', 'next'),
+      await build('lib', '1.1.0'),
+      await build('@acme/hello', '0.1.0'),
+    ],
+  })
   old.push(verdaccio)
   const { directory, path } = await machine.shell()
   const NEW = `${service.api}/npm/web/`
@@ -87,10 +89,12 @@ test('npm packages come with their tags and digests, and lock files install them
 
 test('Python packages come with all their files', async () => {
   const devpi = await startDevpi({
-    'acme_tool-1.4.1-py3-none-any.whl': buildWheel({ name: 'acme-tool', version: '1.4.1' }),
-    'acme_tool-1.4.2-py3-none-any.whl': buildWheel(),
-    'acme_tool-1.4.2.tar.gz': buildSdist(),
-    'acme_other-1.0-py3-none-any.whl': buildWheel({ name: 'acme-other', version: '1.0' }),
+    files: {
+      'acme_tool-1.4.1-py3-none-any.whl': buildWheel({ name: 'acme-tool', version: '1.4.1' }),
+      'acme_tool-1.4.2-py3-none-any.whl': buildWheel(),
+      'acme_tool-1.4.2.tar.gz': buildSdist(),
+      'acme_other-1.0-py3-none-any.whl': buildWheel({ name: 'acme-other', version: '1.0' }),
+    },
   })
   old.push(devpi)
   const { directory, path } = await machine.shell()

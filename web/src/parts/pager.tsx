@@ -5,6 +5,7 @@ import { memo, useEffect, useEffectEvent } from 'react'
 import { PAGE_SIZES } from '../search.ts'
 import { Waiting } from './answer.tsx'
 import { useFilter } from './filters.tsx'
+import { amount } from './words.ts'
 
 /**
  * A page beyond the end of a list with entries, after the last entries were decided or from an old link. Goes to the last page;
@@ -32,7 +33,7 @@ export const Pager = memo(function Pager({ page, pages, total, what, size }: Pag
   return (
     <Group gap="md" mt="sm" component="nav" aria-label="Pagination">
       <Text size="sm" c="dimmed">
-        {`${new Intl.NumberFormat().format(total)} ${what}`}
+        {`${amount(total)} ${what}`}
         {pages > 1 && `, page ${page} of ${pages}`}
       </Text>
       {page > 2 && (

@@ -90,8 +90,11 @@ export function sentence(key: string): string {
 
 /** @returns "1 package", "2 packages" */
 export function count(n: number, one: string, many = `${one}s`): string {
-  return `${new Intl.NumberFormat().format(n)} ${n === 1 ? one : many}`
+  return `${amount(n)} ${n === 1 ? one : many}`
 }
+
+/** A number as the reader's language groups its digits. */
+export const amount = (n: number): string => new Intl.NumberFormat().format(n)
 
 /** @returns "92 %" for an EPSS score of 0.92, "0.4 %" for 0.0042 */
 export function chance(epss: number): string {

@@ -12,7 +12,7 @@ import { Page, Section } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { Sparkline } from '../../parts/sparkline.tsx'
 import { When, utcDay } from '../../parts/when.tsx'
-import { bytes, count, SEVERITIES } from '../../parts/words.ts'
+import { amount, bytes, count, SEVERITIES } from '../../parts/words.ts'
 import { useMay, useSession } from '../../session/session.ts'
 import { Checklist } from './checklist.tsx'
 import { headlineOf } from './headline.ts'
@@ -72,7 +72,7 @@ function First({ stats }: { stats: Stats }) {
   return (
     <Paper withBorder className="first" data-tone={tone} component="section" aria-label="What to do next">
       <p>
-        {figure !== null && <strong>{new Intl.NumberFormat().format(figure)}</strong>}
+        {figure !== null && <strong>{amount(figure)}</strong>}
         <span>{text}</span>
       </p>
       <Button
@@ -148,7 +148,7 @@ function Figure({ title, to, figure, about, trend }: FigureProps) {
     <Grid.Col span={{ base: 6, md: 3 }}>
       <Paper withBorder component={Link} to={to} className="figure">
         <small>{title}</small>
-        <strong>{new Intl.NumberFormat().format(figure)}</strong>
+        <strong>{amount(figure)}</strong>
         <small>{about}</small>
         {trend && <Sparkline values={trend} label={`${title}: trend of 30 days`} />}
       </Paper>

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useRef } from 'react'
 import { problemOf } from '../../api/problem.ts'
 import { useFilter } from '../../parts/filters.tsx'
 import { Pager } from '../../parts/pager.tsx'
+import { amount } from '../../parts/words.ts'
 import { Entry, GroupEntry } from './entry.tsx'
 import type { QueueGroup, QueueItem } from './item.ts'
 import { GROUPS, ORDERS, sharedBy, sharedWords } from './order.ts'
@@ -132,7 +133,7 @@ function Chosen({ queue, records, selection: { ids }, selectAll, selectMatching,
         onChange={selectAll}
       />
       <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
-        {ids.size > 0 ? `${ids.size} selected` : `All ${records.length} here`}
+        {ids.size > 0 ? `${amount(ids.size)} selected` : `All ${records.length} here`}
       </Text>
       {ids.size > 0 && (
         <>
@@ -145,7 +146,7 @@ function Chosen({ queue, records, selection: { ids }, selectAll, selectMatching,
           <Button size="compact-sm" variant="subtle" onClick={selectNone}>
             None
           </Button>
-          {tooMany && <Text size="xs">{`at most ${MOST_SELECTED} at once`}</Text>}
+          {tooMany && <Text size="xs">{`at most ${amount(MOST_SELECTED)} at once`}</Text>}
           {isAll && !queue.group && <AllMatching {...{ queue, selectMatching }} selected={ids.size} />}
         </>
       )}
@@ -165,7 +166,9 @@ function AllMatching({
   if (all.isSuccess || total <= selected) return null
   return (
     <Button size="compact-sm" variant="subtle" loading={all.isPending} onClick={() => all.mutate()}>
-      {total > MOST_SELECTED ? `Select the first ${MOST_SELECTED} of ${total}` : `Select all ${total}`}
+      {total > MOST_SELECTED
+        ? `Select the first ${amount(MOST_SELECTED)} of ${amount(total)}`
+        : `Select all ${amount(total)}`}
     </Button>
   )
 }
