@@ -15,7 +15,7 @@ export function useGoKeys(): void {
     let since = 0
     const onKey = (event: KeyboardEvent) => {
       // With Ctrl it is no single key: it works in fields, and when single keys are switched off.
-      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) {
+      if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
         event.preventDefault()
         spotlight.open()
         return
