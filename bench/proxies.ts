@@ -124,18 +124,14 @@ async function measure(what: string, service: Service, { direct, ours, peer: [na
   let peer: OldRegistry | undefined
   await loopOf(service)
   const memory = watch(service)
-  await compare(what, {
-    direct,
-    'ours, cold': ours,
-    'ours, warm': ours,
-    [`${name}, cold`]: async () => {
-      await peer?.stop()
-      peer = await start()
-      return install(peer.address)
-    },
-    [`${name}, warm`]: () => install(peer!.address),
-  })
-  await peer?.stop()
+  const fresh = async () => {
+    await peer?.stop()
+    peer = await start()
+    return install(peer.address)
+  }
+  const again = () => install(peer!.address)
+  const ways = { direct, 'ours, cold': ours, 'ours, warm': ours, [`${name}, cold`]: fresh, [`${name}, warm`]: again }
+  await compare(what, ways).finally(() => peer?.stop())
   console.log(`the service took ${memory()}; ${await loopOf(service)}`)
 }
 

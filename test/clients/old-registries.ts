@@ -98,7 +98,8 @@ export async function startDevpi(options: {
   execFileSync(join(programs, 'devpi-init'), [...state, '--no-root-pypi', '--root-passwd', PASSWORD], { stdio: 'pipe' })
   const port = await freePort()
   const root = `http://127.0.0.1:${port}`
-  const command = [join(programs, 'devpi-server'), ...state, '--host', '127.0.0.1', '--port', String(port)]
+  const listening = ['--host', '127.0.0.1', '--port', String(port), '--request-timeout', '60']
+  const command = [join(programs, 'devpi-server'), ...state, ...listening]
   const stop = await run(directory, command, port)
   const { result } = await json('POST', `${root}/+login`, { user: 'root', password: PASSWORD })
   const headers = { 'x-devpi-auth': Buffer.from(`root:${result.password}`).toString('base64') }
