@@ -354,10 +354,10 @@ describe('the rest', () => {
   test('a secret is never shown, can be set, and the page says so', async () => {
     const { page } = await place(ADMIN)
     await page.goto('/settings/email')
-    await page.getByRole('button', { name: 'Set smtp password' }).click()
-    await page.getByLabel('smtp password').first().fill('a-secret-of-the-test')
+    await page.getByRole('button', { name: 'Set SMTP password' }).click()
+    await page.getByLabel('SMTP password').first().fill('a-secret-of-the-test')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('button', { name: 'Replace smtp password' }).waitFor()
+    await page.getByRole('button', { name: 'Replace SMTP password' }).waitFor()
     expect(await page.content()).not.toContain('a-secret-of-the-test')
     expect((await service.call('GET', '/settings')).body.email.smtp_password).toBe('***')
   })

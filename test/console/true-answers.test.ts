@@ -149,13 +149,13 @@ describe('two reviewers of one package', () => {
 
 test('two administrators: edits stay, both values are shown, and saving says so', async () => {
   const page = await place(ADA, '/settings/retention')
-  const days = page.getByLabel('audit days', { exact: true })
+  const days = page.getByLabel('Audit days', { exact: true })
   await days.fill('130')
   await service.call('PATCH', '/settings', { retention: { audit_days: 121, history_days: 40 } })
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('alert').getByText('admin changed the settings meanwhile').waitFor()
   expect(await days.inputValue()).toBe('130')
-  expect(await page.getByLabel('history days', { exact: true }).inputValue()).toBe('40')
+  expect(await page.getByLabel('History days', { exact: true }).inputValue()).toBe('40')
   await page.getByText('Theirs: 121').waitFor()
   const stored = async () => (await service.call('GET', '/settings')).body.retention.audit_days
   expect(await stored()).toBe(121)

@@ -4,6 +4,7 @@ import { ApiError } from '../api/problem.ts'
 import { Failure } from './answer.tsx'
 import { Foreign } from './foreign.tsx'
 import { When } from './when.tsx'
+import { sentence } from './words.ts'
 
 /**
  * @param opened what the form showed at first
@@ -38,7 +39,7 @@ export function Moved({ error, opened, load }: { error: unknown; opened: object;
       </Text>
       {changed.map(([key, value]) => (
         <Text size="sm" key={key} style={{ overflowWrap: 'anywhere' }}>
-          {key.replaceAll('_', ' ')} is now{' '}
+          {sentence(key)} is now{' '}
           <b>
             <Foreign>{shown(value)}</Foreign>
           </b>

@@ -14,11 +14,15 @@ import type { Detail, PackageRecord } from '../../parts/record.ts'
 
 export function Charts({ detail, shown }: { detail: Detail; shown: PackageRecord }) {
   const mayAudit = useMay('auditor+')
+  const { distribution, arch } = shown
+  const records = detail.versions.filter((one) => one.distribution === distribution && one.arch === arch)
   return (
     <Grid gap="xl">
-      <Grid.Col span={{ base: 12, md: mayAudit ? 6 : 12 }}>
-        <FindingsByVersion detail={detail} shown={shown} />
-      </Grid.Col>
+      {records.length > 1 && (
+        <Grid.Col span={{ base: 12, md: mayAudit ? 6 : 12 }}>
+          <FindingsByVersion records={records} place={`${distribution}, ${arch}`} />
+        </Grid.Col>
+      )}
       {mayAudit && (
         <Grid.Col span={{ base: 12, md: 6 }}>
           <DownloadsByDay name={detail.name} format={shown.format} />
@@ -31,14 +35,13 @@ export function Charts({ detail, shown }: { detail: Detail; shown: PackageRecord
 /** Versions that the picture has room for. */
 const MOST_VERSIONS = 8
 
-function FindingsByVersion({ detail, shown: { distribution, arch } }: { detail: Detail; shown: PackageRecord }) {
-  const records = detail.versions.filter((one) => one.distribution === distribution && one.arch === arch)
+function FindingsByVersion({ records, place }: { records: Detail['versions']; place: string }) {
   return (
     <Section title="Findings by version">
       <Lanes
-        title={`${distribution}, ${arch}, the newest first${records.length > MOST_VERSIONS ? `, ${MOST_VERSIONS} of ${records.length}` : ''}`}
+        title={`${place}, the newest first${records.length > MOST_VERSIONS ? `, ${MOST_VERSIONS} of ${records.length}` : ''}`}
         heads={['Version', 'Findings']}
-        lanes={records.slice(0, MOST_VERSIONS).map(({ version, cve_summary: counts }) => ({
+        lanes={records.slice(0, MOST_VERSIONS).map(({ version, distribution, arch, cve_summary: counts }) => ({
           id: version,
           label: (
             <Link

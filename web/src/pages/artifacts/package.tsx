@@ -66,7 +66,7 @@ function Known({ detail }: { detail: Detail }) {
       }
     >
       {record.status === 'published' && <Install key={distribution} record={record} />}
-      {detail.blast_radius && (
+      {detail.blast_radius && detail.blast_radius.downloads > 0 && (
         <Text size="sm" mb="md">
           {`Downloaded ${count(detail.blast_radius.downloads, 'time')} by ${count(detail.blast_radius.clients, 'client')} in ${detail.blast_radius.days} days.`}
         </Text>

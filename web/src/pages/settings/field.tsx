@@ -6,7 +6,7 @@ import { choicesOf, controlOf, type Common, type Values } from './fields.ts'
 import { Secret } from './secret.tsx'
 
 interface FieldProps {
-  name: string
+  label: string
   schema: FieldSchema
   value: unknown
   /** the current value in the service */
@@ -20,8 +20,7 @@ export function Field(props: FieldProps) {
   return <div style={{ marginBottom: '1rem' }}>{control(props)}</div>
 }
 
-function control({ name, schema, value, stored, error, inactive, onChange }: FieldProps) {
-  const label = name.replaceAll('_', ' ')
+function control({ label, schema, value, stored, error, inactive, onChange }: FieldProps) {
   const isDefault = JSON.stringify(value) === JSON.stringify(schema.default)
   const description = [
     schema.description,
@@ -110,12 +109,9 @@ function Entries({
       )}
       {Object.entries(value).map(([key, entry]) => (
         <Group key={key} gap="xs" mt={4} wrap="nowrap" align="center">
-          <Text size="sm" className="mono" miw={140}>
-            {key}
-          </Text>
           <div style={{ flex: 1 }}>
             <Field
-              name={key}
+              label={key}
               schema={{ ...schema, description: undefined }}
               value={entry}
               stored={entry}

@@ -10,6 +10,7 @@ import { Answer, Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { When } from '../../parts/when.tsx'
+import { sentence } from '../../parts/words.ts'
 import { changesOf, controlOf, rebase, type Values } from './fields.ts'
 import { Field } from './field.tsx'
 import { Tests } from './tests.tsx'
@@ -47,7 +48,7 @@ export default function Settings() {
               key={name}
               component={Link}
               to={name === GENERAL ? '/settings' : `/settings/${name}`}
-              label={titleOf(name)}
+              label={sentence(name)}
               active={name === section}
               activeOptions={{ exact: true }}
             />
@@ -60,8 +61,6 @@ export default function Settings() {
     </Page>
   )
 }
-
-const titleOf = (name: string) => (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll('_', ' ')
 
 const valuesOf = (name: string, document: Document) =>
   (name === GENERAL
@@ -134,7 +133,7 @@ function Section({ name, document }: { name: string; document: Document }) {
         <div key={key}>
           <Field
             key={round}
-            name={key}
+            label={sentence(key)}
             schema={field}
             value={values[key]}
             stored={before[key]}
@@ -144,7 +143,7 @@ function Section({ name, document }: { name: string; document: Document }) {
           />
           {conflicts.includes(key) && (
             <Theirs
-              label={key.replaceAll('_', ' ')}
+              label={sentence(key)}
               value={controlOf(field) === 'secret' ? null : before[key]}
               take={() => {
                 setConflicts((now) => now.filter((one) => one !== key))
