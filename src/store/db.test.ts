@@ -60,33 +60,29 @@ test('a database of a newer build that lacks a migration of this one is refused'
   }
 })
 
-// On a machine that stalls, short statements are stopped too.
-test(
-  'a statement over the limit is stopped and undone, and the connection works afterwards',
-  { retry: 4 },
-  async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'gatehouse-db-'))
-    const url = database.engine === 'postgres' ? database.url : `pglite://${directory}`
-    // One connection, so that later statements use the one whose statement was stopped.
-    const { db, close } = await openDatabase(url, { poolSize: 1, longestStatementMs: 5_000 })
-    const pid = async () => (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]?.pid
-    try {
-      await sql`drop table if exists limited`.execute(db)
-      await sql`create table limited (i int)`.execute(db)
-      const before = await pid()
-      const long = db.transaction().execute(async (tx) => {
-        await sql`insert into limited values (1)`.execute(tx)
-        await sql`select count(*) from generate_series(1, 1000000000)`.execute(tx)
-      })
-      await expect(long).rejects.toThrow(/statement timeout|took longer than 5 s/)
-      expect((await sql`select i from limited`.execute(db)).rows).toEqual([])
-      expect(await pid()).toBe(before)
-    } finally {
-      await close()
-      await rm(directory, { recursive: true })
-    }
-  },
-)
+// Short statements take seconds on a busy machine, and must not be stopped.
+test('a statement over the limit is stopped and undone, and the connection works afterwards', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-db-'))
+  const url = database.engine === 'postgres' ? database.url : `pglite://${directory}`
+  // One connection, so that later statements use the one whose statement was stopped.
+  const { db, close } = await openDatabase(url, { poolSize: 1, longestStatementMs: 10_000 })
+  const pid = async () => (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]?.pid
+  try {
+    await sql`drop table if exists limited`.execute(db)
+    await sql`create table limited (i int)`.execute(db)
+    const before = await pid()
+    const long = db.transaction().execute(async (tx) => {
+      await sql`insert into limited values (1)`.execute(tx)
+      await sql`select count(*) from generate_series(1, 1000000000)`.execute(tx)
+    })
+    await expect(long).rejects.toThrow(/statement timeout|took longer than 10 s/)
+    expect((await sql`select i from limited`.execute(db)).rows).toEqual([])
+    expect(await pid()).toBe(before)
+  } finally {
+    await close()
+    await rm(directory, { recursive: true })
+  }
+})
 
 // The embedded database has one session, so nothing can wait for another one.
 describe.runIf(process.env['TEST_DATABASE_URL'])('on PostgreSQL', () => {

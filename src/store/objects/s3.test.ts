@@ -93,6 +93,8 @@ test('an upload whose first part is not taken is refused, and its end is not wai
 })
 
 test('a download that makes no progress ends with an error, and one that is slow but moves does not', async () => {
+  store.close()
+  store = openAt(server, { answerMs: 60_000, uploadMs: 60_000, bodyMs: 2_000 })
   onRequest = (socket) => answer(socket, 'Content-Length: 8', 'half')
   const stuck = await store.get('deb/a')
   await expect(buffer(stuck!.stream)).rejects.toThrow('inactivity')
@@ -103,7 +105,7 @@ test('a download that makes no progress ends with an error, and one that is slow
     const timer = setInterval(() => {
       socket.write('x')
       if (++sent === 8) clearInterval(timer)
-    }, 80)
+    }, 300)
   }
   const slow = await store.get('deb/a')
   expect((await buffer(slow!.stream)).length).toBe(8)

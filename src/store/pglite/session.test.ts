@@ -84,9 +84,9 @@ test('COPY reads and writes text of any bytes, and its failures are errors', asy
   expect(await borrow((lease) => lease.copyOut('(select * from t where i > 2)'))).toHaveLength(0)
 })
 
-// On a machine that stalls, the short statement is stopped too.
-test('a long statement leaves the event loop free, and one over the limit is stopped', { retry: 4 }, async () => {
-  await open({ limitMs: 5_000 })
+// The short statement takes seconds on a busy machine, and must not be stopped.
+test('a long statement leaves the event loop free, and one over the limit is stopped', async () => {
+  await open({ limitMs: 10_000 })
   const order: string[] = []
   const running = query(LONG).catch((error: unknown) => {
     order.push('stopped')

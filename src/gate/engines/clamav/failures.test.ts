@@ -55,10 +55,10 @@ describe('failures', () => {
     expect(result).toMatchObject({ result: 'infected', member: 'bad' })
   })
 
-  // A machine that stalls misses the answers for the others too.
-  it('returns an error when a running daemon does not answer for one file', { retry: 4 }, async () => {
+  // On a busy machine the answer for the other file may take seconds.
+  it('returns an error when a running daemon does not answer for one file', async () => {
     const clamd = await fake({ answer: (stream) => (String(stream) === 'poison' ? 'hang' : null) })
-    const limits = { ...LONG_LIMITS, idleMs: 300, answerMs: 400 }
+    const limits = { ...LONG_LIMITS, idleMs: 5_000, answerMs: 5_000 }
     const result = await engine(clamd, { limits }).scan(await target({ a: 'x', b: 'poison' }))
     expect(result).toMatchObject({ result: 'error', message: 'The antivirus engine failed on b: no answer in time.' })
   })
@@ -71,13 +71,13 @@ describe('failures', () => {
     expect(result.result).toBe('error')
   })
 
-  it('is limited when the scan exceeds its time', { retry: 4 }, async () => {
+  it('is limited when the scan exceeds its time', async () => {
     const clamd = await fake({ answer: (stream) => (String(stream) === 'slow' ? 'hang' : null) })
-    const limits = { ...LONG_LIMITS, overallMs: 500 }
+    const limits = { ...LONG_LIMITS, overallMs: 5_000 }
     const result = await engine(clamd, { limits }).scan(await target({ a: 'x', b: 'slow' }))
     expect(result).toMatchObject({
       result: 'limited',
-      coverage: { files_skipped: [{ reason: 'not finished within 0.5 s' }] },
+      coverage: { files_skipped: [{ reason: 'not finished within 5 s' }] },
     })
   })
 

@@ -315,11 +315,11 @@ describe('a scan', () => {
     expect(await scan(trivy, 'bookworm')).toMatchObject({ result: 'scanned' })
   })
 
-  // A machine that stalls repeats it before the database is back.
-  test('is repeated when the database was being replaced', { retry: 4 }, async () => {
+  test('is repeated when the database was being replaced', async () => {
     const replaced =
       'sbom*) mv $here/trivy/db $here/aside; (sleep 0.3; mv $here/aside $here/trivy/db) > /dev/null 2>&1 & cat $here/debianFixed.json;;'
-    expect(await scan(await fake(replaced, MINUTES, 2000), 'bookworm')).toMatchObject({
+    // On a busy machine it may take seconds until the database is back.
+    expect(await scan(await fake(replaced, MINUTES, 10_000), 'bookworm')).toMatchObject({
       result: 'scanned',
       findings: [],
     })
