@@ -11,20 +11,7 @@ import { distance, When } from '../../parts/when.tsx'
 import { useMay } from '../../session/session.ts'
 import { FeedAges } from './feeds.tsx'
 import { PoolGrowth } from './growth.tsx'
-
-type Check = { ok?: boolean; status?: string; detail?: string; message?: string } & Record<string, unknown>
-
-/** What to do when a probe fails. */
-const ADVICE: Record<string, string> = {
-  database: 'The database does not answer. Look at DATABASE_URL and the log of the database.',
-  disk_space: 'Free space, or lower retention.history_days and retention.keep_versions.',
-  pool: 'The files of packages cannot be reached. Look at REPOS_DIR and its disk, or at the object store.',
-  drift: 'Files differ from what was stored, or were not compared lately. The page Drift compares and repairs.',
-  antivirus: 'Uploads are not scanned for malware. Look at CLAMAV_HOST and the log of clamd.',
-  vulnscan: 'Vulnerability data is missing or old. Update it below.',
-  redis: 'Replicas share nothing through Redis now; each works on its own.',
-  scheduler: 'A scheduled job failed. The log tells why.',
-}
+import { adviceOf, factsOf, isGood, nameOf, type Check } from './probes.ts'
 
 export default function Health() {
   const health = useQuery({ ...read('GET /health'), refetchInterval: 30_000 })
@@ -82,7 +69,7 @@ function Checks({
         label={title}
         id={([name]) => name}
         columns={[
-          { head: 'Probe', cell: ([name]) => name.replaceAll('_', ' ') },
+          { head: 'Probe', cell: ([name]) => nameOf(name) },
           {
             head: 'State',
             cell: ([, check]) => {
@@ -99,26 +86,19 @@ function Checks({
   )
 }
 
-/** Probes report this in different ways; null for a probe that only informs. */
-function isGood({ ok, status }: Check): boolean | null {
-  if (ok !== undefined) return ok
-  if (status !== undefined) return ['ok', 'healthy', 'up', 'clean', 'connected', 'ready'].includes(status)
-  return null
-}
-
 function Detail({ name, check }: { name: string; check: Check }) {
-  const { ok: _ok, status: _status, detail, message, ...rest } = check
-  const text = detail ?? message
-  const more = Object.entries(rest).filter(([, value]) => value !== null && typeof value !== 'object')
+  const text = check.detail ?? check.message ?? check.error
+  const facts = factsOf(check)
+  const advice = isGood(check) === false ? adviceOf(name) : undefined
   return (
     <>
       {text && <Text size="sm">{text}</Text>}
-      {more.length > 0 && (
+      {facts.length > 0 && (
         <Text size="xs" c="dimmed">
-          {more.map(([key, value]) => `${key.replaceAll('_', ' ')} ${String(value)}`).join(', ')}
+          {facts.join(', ')}
         </Text>
       )}
-      {isGood(check) === false && ADVICE[name] && <Text size="sm">{ADVICE[name]}</Text>}
+      {advice && <Text size="sm">{advice}</Text>}
     </>
   )
 }

@@ -82,7 +82,9 @@ export default function Machines() {
           items.length === 0 && total > 0 ? (
             <PastEnd pages={pages} />
           ) : items.length === 0 ? (
-            <Empty title="No such machine">A machine gets a token here, or with the token of an enrolment.</Empty>
+            <Empty title={q || tag || state !== 'live' ? 'No such machine' : 'No machines yet'}>
+              A machine gets a token here, or with the token of an enrolment.
+            </Empty>
           ) : (
             <>
               <Rows of={items} label="Machines" id={({ id }) => String(id)} columns={columns} />
