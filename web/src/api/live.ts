@@ -3,6 +3,7 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { client, read, type Endpoint } from './api.ts'
+import { createOwnDecisions } from './own-decisions.ts'
 
 /** The queries that each event marks as stale. */
 const STALE: Record<string, readonly Endpoint[]> = {
@@ -65,6 +66,9 @@ let connection: Connection = 'live'
 const watchers = new Set<() => void>()
 const news = new Map<string, number>()
 
+/** What was decided in this tab. */
+export const ownDecisions = createOwnDecisions()
+
 function changed(): void {
   for (const watcher of watchers) watcher()
 }
@@ -86,7 +90,9 @@ export function clearNews(endpoint: Endpoint): void {
 }
 
 function take(queries: QueryClient, event: string, data: unknown): void {
+  const isOwn = event === 'review_queue' && !ownDecisions.isNews((data as { pending: number }).pending)
   if (event === 'snapshot' && data !== undefined) {
+    ownDecisions.isNews((data as { pending_reviews: number }).pending_reviews)
     // The event has only the counts.
     const { queryKey } = read('GET /dashboard/summary')
     queries.setQueryData(queryKey, (now) => now && { ...now, ...data })
@@ -95,7 +101,8 @@ function take(queries: QueryClient, event: string, data: unknown): void {
   for (const endpoint of STALE[event] ?? []) {
     if (ANNOUNCED.has(endpoint) && event !== 'snapshot') {
       // Only when somebody is looking at the list; otherwise it is read when it is opened.
-      if (queries.isFetching({ queryKey: [endpoint] }) === 0) news.set(endpoint, (news.get(endpoint) ?? 0) + 1)
+      if (!isOwn && queries.isFetching({ queryKey: [endpoint] }) === 0)
+        news.set(endpoint, (news.get(endpoint) ?? 0) + 1)
       void queries.invalidateQueries({ queryKey: [endpoint], refetchType: 'none' })
     } else void queries.invalidateQueries({ queryKey: [endpoint] })
   }

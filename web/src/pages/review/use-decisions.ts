@@ -1,7 +1,7 @@
 // What follows a decision on the review page: the row is marked, the next one opens and gets the focus, and the note offers to undo it.
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
-import { clearNews } from '../../api/live.ts'
+import { clearNews, ownDecisions } from '../../api/live.ts'
 import type { Chosen } from './bulk.tsx'
 import { QUEUE, type Action } from './item.ts'
 import type { Made } from './made.ts'
@@ -46,6 +46,7 @@ export function useDecisions(queue: QueueState) {
   )
   const onDecided = (records: RecordId[], now: Made) => {
     const ids = records.map(idOf)
+    ownDecisions.decided(ids.length)
     note(now, ids)
     setAction(null)
     openNext(ids)
@@ -53,6 +54,7 @@ export function useDecisions(queue: QueueState) {
   const onSeveral = (records: readonly Chosen[], failed: ReadonlySet<string>, now: Made) => {
     const ids = records.map(idOf).filter((id) => !failed.has(id))
     if (ids.length === 0) return
+    ownDecisions.decided(ids.length)
     // A group is decided with the last of its packages.
     const here = new Set(ids)
     const members = queue.members.data?.items.map(idOf) ?? []
