@@ -63,6 +63,29 @@ export const getTags = declare({
   problems: READING,
 })
 
+export const getKeys = declare({
+  ...read,
+  path: '/npm/{repo}/-/npm/v1/keys',
+  summary: 'The keys that upstreams of the repository sign their files with (npm audit signatures)',
+  params: Type.Object(Repo),
+  answer: Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) }, { title: 'NpmKeys' }),
+  problems: READING,
+})
+
+export const getAttestations = declare({
+  ...read,
+  path: '/npm/{repo}/-/npm/v1/attestations/{package+}',
+  summary: 'The verified attestations of a version (npm audit signatures)',
+  params: Type.Object({
+    ...Repo,
+    package: Type.String({ description: 'A name and its version.', examples: ['@acme/hello@1.0.0'] }),
+  }),
+  also: conditional,
+  answer: null,
+  media: ['application/json'],
+  problems: [...READING, 'policy_hold'],
+})
+
 export const putPackage = declare({
   ...upload,
   method: 'PUT',
