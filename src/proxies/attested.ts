@@ -33,8 +33,8 @@ export function createAttested({ client, provenance, keys, addressOf }: Attested
     const isRequired = { ...DEFAULT_CURATION, ...repository.curation }.provenance === 'require'
     let found: ProvenanceFound | null = null
     const step: Step = {
-      key: 'provenance',
-      label: 'Provenance',
+      key: 'attestations',
+      label: 'Attestations',
       async run({ format, facts, digests, filename }) {
         const read = await documentOf(client, addressOf(repository), file)
         const listed = await keys.of(repository)

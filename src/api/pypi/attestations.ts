@@ -40,8 +40,8 @@ export function readAttestations(text: string): readonly unknown[] {
 export function attestedUpload(provenance: Provenance, attestations: () => readonly unknown[]) {
   let found: ProvenanceFound | null = null
   const step: Step = {
-    key: 'provenance',
-    label: 'Provenance',
+    key: 'attestations',
+    label: 'Attestations',
     async run({ format, facts: { name, version }, digests, filename }) {
       const file = { name, version, filename, digests }
       const document = JSON.stringify({ attestation_bundles: [{ attestations: attestations() }] })
