@@ -41,7 +41,11 @@ export function createAttested({ client, provenance, keys, addressOf }: Attested
         const subject = { name: facts.name, version, filename, digests }
         const asked = { format: format.id, file: subject, publishedAt, signatures, document: read.document }
         found = await provenance.verify({ ...asked, keys: listed && listed.map(asRegistryKey) })
-        return { seen: provenanceSeen({ ...found, doubts: [...read.doubts, ...found.doubts] }, isRequired) }
+        const [faults, doubts] = [
+          [...read.faults, ...found.faults],
+          [...read.doubts, ...found.doubts],
+        ]
+        return { seen: provenanceSeen({ ...found, faults, doubts }, isRequired) }
       },
     }
     return { steps: [step], kept: () => (found ? keptOf(found) : []) }
@@ -52,17 +56,22 @@ async function documentOf(
   client: AttestedDeps['client'],
   at: RegistryAddress,
   { attestedAt, url }: UpstreamFile,
-): Promise<{ document: string | null; doubts: string[] }> {
-  if (attestedAt === undefined) return { document: null, doubts: [] }
-  const missing = (why: string) => ({ document: null, doubts: [`its attestations cannot be had: ${why}`] })
+): Promise<{ document: string | null; faults: string[]; doubts: string[] }> {
+  const nothing = { document: null, faults: [], doubts: [] }
+  if (attestedAt === undefined) return nothing
+  const missing = (why: string) => ({ ...nothing, doubts: [`its attestations cannot be had: ${why}`] })
   const { origin, host } = new URL(attestedAt)
   if (![at.url, url].some((known) => new URL(known).origin === origin))
     return missing(`they are on ${host}, which is neither the host of its list nor its own`)
   try {
     const document = await client.text(at, attestedAt, MOST_DOCUMENT_BYTES)
-    return document === null ? missing(`${host} has none`) : { document, doubts: [] }
+    return document === null ? missing(`${host} has none`) : { ...nothing, document }
   } catch (error) {
     if (!isProblem(error)) throw error
-    return missing(error.detail)
+    // What an upstream answers counts; that it does not answer proves nothing.
+    const isAnswer = ['too_large', 'malformed'].includes(String(error.extra['reason']))
+    return isAnswer
+      ? { ...nothing, faults: [`its attestations cannot be read: ${error.detail}`] }
+      : missing(error.detail)
   }
 }

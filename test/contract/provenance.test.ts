@@ -216,6 +216,15 @@ describe('npm', () => {
     ['by a page', () => '<html>', /not JSON/],
     ['by a text', () => '"text"', /another form/],
     ['by a bundle that is a number', () => listing(7), /does not verify/],
+    ['of 5 MB', () => ({ attestations: [], big }), /cannot be read: .*bytes/],
+    [
+      'that is compressed unasked',
+      ({ name }) =>
+        npm.lie(`-/npm/v1/attestations/${name.slice('pkg:npm/'.length)}`, (_, response) =>
+          response.writeHead(200, { 'content-encoding': 'br' }).end('x'),
+        ),
+      /cannot be read: .*unasked/,
+    ],
     ['by JSON that nests without end', () => '['.repeat(500_000), /not JSON/],
   ])('provenance %s holds the file', async (_, attest, reason) => {
     const name = fresh()
@@ -229,19 +238,10 @@ describe('npm', () => {
 
   test.each<[string, (name: string) => unknown, RegExp]>([
     ['is missing', () => undefined, /has none/],
-    ['has 5 MB', () => ({ attestations: [], big }), /cannot be had/],
     [
       'answers 500',
       (name) => void npm.lie(`-/npm/v1/attestations/${name}@1.0.0`, (_, response) => response.writeHead(500).end()),
       /answered 500/,
-    ],
-    [
-      'is compressed unasked',
-      (name) =>
-        void npm.lie(`-/npm/v1/attestations/${name}@1.0.0`, (_, response) =>
-          response.writeHead(200, { 'content-encoding': 'br' }).end('x'),
-        ),
-      /unasked/,
     ],
   ])('provenance that %s is told, and holds the file where it is required', async (_, answer, reason) => {
     const name = fresh()
@@ -257,6 +257,27 @@ describe('npm', () => {
       message: expect.stringMatching(/none of its provenance is verified/),
     })
     expect((await distOf(name))!.attestations).toBeUndefined()
+  })
+
+  test.each<[string, unknown, number]>([
+    ['none', undefined, 404],
+    ['a page', '<html>', 404],
+    ['a list', [], 404],
+    ['keys that are none', { keys: [7, null, {}, { ...key.listed, key: 7 }, 'x'] }, 404],
+    ['a megabyte', { keys: [key.listed], big: 'x'.repeat(1024 * 1024) }, 404],
+    ['a key that ends at no time', { keys: [{ ...key.listed, expires: 'soon' }] }, 200],
+  ])('of an upstream whose keys are %s, signatures are not verified', async (_, keys, status) => {
+    const repo = `keys${++names}`
+    serve(npm, '-/npm/v1/keys', keys ?? '', keys === undefined ? 404 : 200)
+    const body = { format: 'npm', name: repo, kind: 'proxy', upstream: { url: npm.url } }
+    expect((await as('POST', '/registries', { body })).status).toBe(201)
+    const name = fresh()
+    await attested(name, () => undefined, { attestations: undefined })
+    expect((await at.get(`${repo}/-/npm/v1/keys`)).status).toBe(status)
+    await file(name, repo)
+    const step = (await seen('npm', repo, name))!
+    expect([step.passed, step.warning ?? false]).toEqual([status === 404, status === 404])
+    serve(npm, '-/npm/v1/keys', { keys: [key.listed] })
   })
 
   test('a signature over other bytes holds the file', async () => {

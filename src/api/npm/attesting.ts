@@ -2,10 +2,10 @@
 import { Problem } from '../../domain/problem.ts'
 import { attestationsForm } from '../../formats/npm/attestations.ts'
 import type { ListedKey, RegistryKeys } from '../../proxies/registry-keys.ts'
-import { handle, type Route } from '../http/route.ts'
+import { handle, type Call, type Route } from '../http/route.ts'
 import { readable, readableAmong } from '../registries/access.ts'
 import { sendDocument } from '../registries/answers.ts'
-import { getAttestations, getKeys } from './npm.contract.ts'
+import { getAttestations, getAttestationsTwice, getKeys } from './npm.contract.ts'
 import { requireName } from './protocol.ts'
 import { findName, held, type ReadingDeps } from './reading.ts'
 
@@ -21,6 +21,18 @@ export function attestingRoutes(deps: AttestingDeps): Route[] {
     return repository.kind === 'proxy' ? ((await registryKeys.of(repository)) ?? []) : []
   }
 
+  async function sendAttestations(call: Call<{ repo: string; package: string }, unknown, unknown>) {
+    const { params } = call
+    const at = params.package.lastIndexOf('@')
+    const [name, version] = [requireName(params.package.slice(0, Math.max(at, 0))), params.package.slice(at + 1)]
+    const { owner, listing } = await findName(deps, params.repo, name, call)
+    const file = Object.values(listing.files).find((one) => one.version === version)
+    if (file?.held) throw held(name, version, file.held)
+    const document = await reader.document(owner, name, attestationsForm(version), '')
+    if (!document) throw new Problem('not_found', `there are no attestations of ${name} ${version}`)
+    return sendDocument(call, document)
+  }
+
   return [
     handle(getKeys, async (call) => {
       const repository = await readable(repositories, { format: 'npm', name: call.params.repo }, call)
@@ -30,16 +42,7 @@ export function attestingRoutes(deps: AttestingDeps): Route[] {
       if (keys.length === 0) throw new Problem('not_found', `nothing in ${repository.key} is signed by a registry`)
       return { keys }
     }),
-    handle(getAttestations, async (call) => {
-      const { params } = call
-      const at = params.package.lastIndexOf('@')
-      const [name, version] = [requireName(params.package.slice(0, Math.max(at, 0))), params.package.slice(at + 1)]
-      const { owner, listing } = await findName(deps, params.repo, name, call)
-      const file = Object.values(listing.files).find((one) => one.version === version)
-      if (file?.held) throw held(name, version, file.held)
-      const document = await reader.document(owner, name, attestationsForm(version), '')
-      if (!document) throw new Problem('not_found', `there are no attestations of ${name} ${version}`)
-      return sendDocument(call, document)
-    }),
+    handle(getAttestations, sendAttestations),
+    handle(getAttestationsTwice, sendAttestations),
   ]
 }

@@ -72,18 +72,30 @@ export const getKeys = declare({
   problems: READING,
 })
 
-export const getAttestations = declare({
+const attested = {
   ...read,
-  path: '/npm/{repo}/-/npm/v1/attestations/{package+}',
   summary: 'The verified attestations of a version (npm audit signatures)',
-  params: Type.Object({
-    ...Repo,
-    package: Type.String({ description: 'A name and its version.', examples: ['@acme/hello@1.0.0'] }),
-  }),
   also: conditional,
   answer: null,
   media: ['application/json'],
   problems: [...READING, 'policy_hold'],
+} as const
+const AttestedVersion = Type.Object({
+  ...Repo,
+  package: Type.String({ description: 'A name and its version.', examples: ['@acme/hello@1.0.0'] }),
+})
+
+export const getAttestations = declare({
+  ...attested,
+  path: '/npm/{repo}/-/npm/v1/attestations/{package+}',
+  params: AttestedVersion,
+})
+
+/** npm 10 puts the whole path of an address behind that of its registry. */
+export const getAttestationsTwice = declare({
+  ...attested,
+  path: '/npm/{repo}/npm/{again}/-/npm/v1/attestations/{package+}',
+  params: Type.Object({ ...AttestedVersion.properties, again: Type.String() }),
 })
 
 export const putPackage = declare({
