@@ -59,6 +59,16 @@ export function provenanceSentence(all: readonly Attestation[]): string {
   return `${`${by} ${how}`.trim().slice(0, LONGEST)}${entry === null ? '' : `, log entry ${entry}`}`
 }
 
+/** A sentence about provenance of another repository than the package names; null when they agree, or one is not known. */
+export function otherRepository(all: readonly Attestation[], stated: string | null): string | null {
+  const plain = (address: string) => address.toLowerCase()
+  const built = all.filter(isProvenance).flatMap(({ repository }) => repository ?? [])
+  const other = built.find((repository) => stated !== null && plain(repository) !== plain(stated))
+  return other === undefined
+    ? null
+    : `it is built from ${other.slice(0, LONGEST)}, and says that it comes from ${stated}`
+}
+
 /** How PEP 740 names who published a file; those that it has no name for are not named. */
 export function publisherOf({ issuer, repository, workflow }: Attestation): Record<string, string> | null {
   const at = repository === null ? null : URL.parse(repository)

@@ -58,14 +58,13 @@ export interface UpstreamFile<Rec = unknown> {
   /** ms since 1970; null when the upstream does not say */
   publishedAt: number | null
   hasInstallScript: boolean
-  hasProvenance: boolean
   /** as the list states them, without what only the file has */
   facts: PackageFacts<Rec>
   /** a text beside the file that clients may read in its place */
   described?: { url: string; sha256: string }
   /** of its registry */
   signatures?: RegistrySignature[]
-  /** where its attestations are, whole */
+  /** where its attestations are, whole; absent when it has none */
   attestedAt?: string
 }
 
@@ -115,7 +114,7 @@ export interface Subject {
 }
 
 /** How files of the format are attested, in its own documents. Runs inside a reader. */
-export interface AttestationReading {
+export interface AttestationReading<Rec = unknown> {
   /** @param document parsed JSON @returns null for one of another form */
   list(document: unknown): Attested[] | null
   /** whether the name is that of the file */
@@ -124,6 +123,8 @@ export interface AttestationReading {
   readonly digest: 'sha256' | 'sha512'
   /** the text that the registry signs */
   signedText?(file: AttestedFile): string
+  /** the address of the repository that a package says it is made from; null for none that can be compared */
+  repositoryOf?(facts: PackageFacts<Rec>): string | null
 }
 
 /** Stands for the address of the repository, with no slash at its end, in the text of a document. */
@@ -159,7 +160,7 @@ export interface RegistryFormat<Rec = unknown> extends IntakeFormat<Rec> {
   fileAt(path: string): { name: string; filename: string } | null
   /** The documents of a name; none if it has nothing to show. Held files are in them if clients can show the reason. */
   documents(listing: Listing<Rec>): ListingDocument[]
-  readonly attestations: AttestationReading
+  readonly attestations: AttestationReading<Rec>
   /** of the formats that proxies exist for */
   readonly upstream?: UpstreamReading<Rec>
   /**

@@ -1,10 +1,10 @@
 // What others signed about a file of an upstream: fetched when the file is judged, once, and verified against its bytes.
 import { DEFAULT_CURATION } from '../domain/curation.ts'
 import { isProblem } from '../domain/problem.ts'
-import type { KeptAttestation } from '../domain/provenance.ts'
-import type { UpstreamFile } from '../formats/registry-format.ts'
+import { otherRepository, type KeptAttestation } from '../domain/provenance.ts'
+import type { RegistryFormat, UpstreamFile } from '../formats/registry-format.ts'
 import { MOST_DOCUMENT_BYTES, type ProvenanceFound } from '../gate/provenance/messages.ts'
-import { keptOf, provenanceSeen, type Provenance } from '../gate/provenance/provenance.ts'
+import { attestationsOf, keptOf, provenanceSeen, type Provenance } from '../gate/provenance/provenance.ts'
 import type { Step } from '../gate/step.ts'
 import type { Repository } from '../registries/repositories.ts'
 import type { RegistryAddress, RegistryClient } from '../upstream/registries/registry-client.ts'
@@ -21,12 +21,13 @@ export interface AttestedDeps {
   client: Pick<RegistryClient, 'text'>
   provenance: Provenance
   keys: RegistryKeys
+  formatOf(repository: Repository): RegistryFormat
   addressOf(repository: Repository): RegistryAddress
 }
 
 export type FindAttested = (repository: Repository, file: UpstreamFile) => Attested
 
-export function createAttested({ client, provenance, keys, addressOf }: AttestedDeps): FindAttested {
+export function createAttested({ client, provenance, keys, formatOf, addressOf }: AttestedDeps): FindAttested {
   return (repository, file) => {
     const { signatures = [], attestedAt, publishedAt, version } = file
     if (signatures.length === 0 && attestedAt === undefined) return { steps: [], kept: () => [] }
@@ -36,15 +37,20 @@ export function createAttested({ client, provenance, keys, addressOf }: Attested
       key: 'attestations',
       label: 'Attestations',
       async run({ format, facts, digests, filename }) {
-        const read = await documentOf(client, addressOf(repository), file)
-        const listed = await keys.of(repository)
+        const [read, listed] = await Promise.all([
+          documentOf(client, addressOf(repository), file),
+          keys.of(
+            repository,
+            signatures.map(({ keyid }) => keyid),
+          ),
+        ])
         const subject = { name: facts.name, version, filename, digests }
         const asked = { format: format.id, file: subject, publishedAt, signatures, document: read.document }
         found = await provenance.verify({ ...asked, keys: listed && listed.map(asRegistryKey) })
-        const [faults, doubts] = [
-          [...read.faults, ...found.faults],
-          [...read.doubts, ...found.doubts],
-        ]
+        const stated = formatOf(repository).attestations.repositoryOf?.(facts) ?? null
+        const other = otherRepository(attestationsOf(found), stated)
+        const faults = [...read.faults, ...found.faults]
+        const doubts = [...read.doubts, ...found.doubts, ...(other === null ? [] : [other])]
         return { seen: provenanceSeen({ ...found, faults, doubts }, isRequired) }
       },
     }

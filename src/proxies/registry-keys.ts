@@ -19,11 +19,16 @@ export interface ListedKey {
 }
 
 export interface RegistryKeys {
-  /** Null when the upstream has none, or does not answer. */
-  of(repository: Repository): Promise<ListedKey[] | null>
+  /**
+   * Null when the upstream has none, or does not answer.
+   * @param wanted what files name: a key that is not known yet is looked for again
+   */
+  of(repository: Repository, wanted?: readonly string[]): Promise<ListedKey[] | null>
 }
 
 const FRESH_MS = 3600_000
+/** A key that the upstream does not offer is looked for no more often than this. */
+const AGAIN_MS = 60_000
 const FAILED_MS = 30_000
 const MOST_BYTES = 64 * 1024
 const MOST_KEYS = 32
@@ -35,7 +40,7 @@ export function createRegistryKeys(deps: {
   addressOf(repository: Repository): RegistryAddress
 }): RegistryKeys {
   /** by repository and address; requests at the same time share one */
-  const kept = new LRUCache<string, { until: number; keys: Promise<ListedKey[] | null> }>({ max: 1000 })
+  const kept = new LRUCache<string, Known>({ max: 1000 })
 
   async function fetched(repository: Repository, keysPath: string): Promise<ListedKey[] | null> {
     const at = deps.addressOf(repository)
@@ -43,25 +48,50 @@ export function createRegistryKeys(deps: {
     return text === null ? null : keysIn(text)
   }
 
+  /** What was known stays better than nothing while an upstream is down. */
+  async function renewed(
+    repository: Repository,
+    keysPath: string,
+    known: Known | undefined,
+  ): Promise<ListedKey[] | null> {
+    try {
+      return await fetched(repository, keysPath)
+    } catch (error) {
+      const name = nameOf(repository)
+      if (!isProblem(error)) kept.delete(name)
+      else kept.set(name, { at: deps.clock.now().getTime() + FAILED_MS - FRESH_MS, keys: known?.keys ?? NOTHING })
+      if (!isProblem(error)) throw error
+      return known?.keys ?? null
+    }
+  }
+
   return {
-    async of(repository) {
+    async of(repository, wanted = []) {
       const { keysPath } = deps.readingOf(repository)
       if (keysPath === undefined) return null
-      const name = `${repository.key} ${repository.upstream_url}`
+      const name = nameOf(repository)
       const known = kept.get(name)
-      const now = deps.clock.now().getTime()
-      if (known && known.until > now) return known.keys
-      const keys = fetched(repository, keysPath).catch((error: unknown) => {
-        if (!isProblem(error)) throw error
-        // What was known stays better than nothing while an upstream is down.
-        kept.set(name, { until: now + FAILED_MS, keys: known?.keys ?? Promise.resolve(null) })
-        return known?.keys ?? null
-      })
-      kept.set(name, { until: now + FRESH_MS, keys })
+      const at = deps.clock.now().getTime()
+      if (known && at < known.at + FRESH_MS) {
+        const keys = await known.keys
+        const isLacking = keys !== null && wanted.some((id) => !keys.some(({ keyid }) => keyid === id))
+        if (!isLacking || at < known.at + AGAIN_MS) return keys
+      }
+      const keys = renewed(repository, keysPath, known)
+      kept.set(name, { at, keys })
       return keys
     },
   }
 }
+
+interface Known {
+  /** ms since 1970 */
+  at: number
+  keys: Promise<ListedKey[] | null>
+}
+
+const NOTHING = Promise.resolve(null)
+const nameOf = ({ key, upstream_url: url }: Repository): string => `${key} ${url}`
 
 function keysIn(text: string): ListedKey[] | null {
   let read: unknown

@@ -70,11 +70,13 @@ async function attested(
   name: string,
   attest: (subject: { name: string; digest: { sha512: string } }) => unknown,
   dist: Record<string, unknown> = {},
+  fields: Record<string, unknown> = {},
 ) {
   let integrity = ''
   await npm.put(name, {
     '1.0.0': {
       time: OLD,
+      fields,
       dist: (own) => {
         integrity = own
         const signatures = [key.signatureOf(`${name}@1.0.0:${own}`)]
@@ -153,6 +155,18 @@ describe('npm', () => {
       repository: 'https://github.com/acme/lib',
       builder: 'https://github.com/actions/runner/github-hosted',
     })
+  })
+
+  test.each([
+    ['acme/lib', false],
+    ['https://github.com/somebody/else', true],
+  ])('of a package that names the repository %s', async (repository, isWarned) => {
+    const name = fresh()
+    await attested(name, async (subject) => listing(await sigstore.attest({ subject: [subject] })), {}, { repository })
+    expect((await file(name)).status).toBe(200)
+    const { warning = false, message } = (await seen('npm', 'proxy', name))!
+    const sentence = `it is built from https://github.com/acme/lib, and says that it comes from ${repository}`
+    expect([warning, message.includes(sentence)]).toEqual([isWarned, isWarned])
   })
 
   test('what a repository without upstream offers: no keys, and no attestations', async () => {
@@ -277,6 +291,26 @@ describe('npm', () => {
     await file(name, repo)
     const step = (await seen('npm', repo, name))!
     expect([step.passed, step.warning ?? false]).toEqual([status === 404, status === 404])
+    serve(npm, '-/npm/v1/keys', { keys: [key.listed] })
+  })
+
+  test('a new key of an upstream counts at once', async () => {
+    const next = registryKey('SHA256:next')
+    const before = fresh()
+    await attested(before, () => undefined, { attestations: undefined })
+    expect((await file(before)).status).toBe(200)
+    at.gate.clock.advance(2 * 60_000)
+    serve(npm, '-/npm/v1/keys', { keys: [key.listed, next.listed] })
+    const name = fresh()
+    await npm.put(name, {
+      '1.0.0': { time: OLD, dist: (own) => ({ signatures: [next.signatureOf(`${name}@1.0.0:${own}`)] }) },
+    })
+    expect((await file(name)).status).toBe(200)
+    expect((await seen('npm', 'proxy', name))!.message).toBe('signed by its registry with the key SHA256:next')
+    expect((await at.get('proxy/-/npm/v1/keys')).body).toEqual({ keys: [key.listed, next.listed] })
+    serve(npm, '-/npm/v1/keys', '', 500)
+    at.gate.clock.advance(61 * 60_000)
+    expect((await at.get('proxy/-/npm/v1/keys')).body).toEqual({ keys: [key.listed, next.listed] })
     serve(npm, '-/npm/v1/keys', { keys: [key.listed] })
   })
 

@@ -123,7 +123,7 @@ function fileOf(fields: Fields, manifest: Manifest, time: unknown, base: string)
   return {
     ...{ version: manifest.version, arch: NPM_ARCH, filename: npmFilename(manifest), url, sizeBytes: null, digests },
     ...{ publishedAt: Number.isNaN(at) ? null : at, hasInstallScript },
-    ...{ hasProvenance: isObject(dist['attestations']), facts },
+    facts,
     ...(Array.isArray(dist['signatures']) ? { signatures: signaturesOf(dist) } : {}),
     ...(isObject(dist['attestations']) ? { attestedAt: attestationsAt(manifest, base) } : {}),
   }

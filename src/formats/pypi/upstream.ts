@@ -65,7 +65,7 @@ function fileOf(link: Link, name: string, base: string): UpstreamFile<PypiRecord
     ...{ version, arch, filename, url, sizeBytes: link.sizeBytes, digests: { sha256 } },
     publishedAt: Number.isNaN(at) ? null : at,
     // A wheel is unpacked; what builds a source distribution is code of the package.
-    ...{ hasInstallScript: file.kind === 'sdist', hasProvenance: attestedAt !== null, facts },
+    ...{ hasInstallScript: file.kind === 'sdist', facts },
     ...(attestedAt === null ? {} : { attestedAt }),
     ...(described === null ? {} : { described: { url: metadataOf(url), sha256: described } }),
   }

@@ -69,7 +69,7 @@ function curatedOf(files: readonly UpstreamFile[], findings: UpstreamState['find
     publishedAt: times.length === 0 ? null : new Date(Math.max(...times)),
     license: files.find(({ facts }) => facts.license !== null)?.facts.license ?? null,
     hasInstallScript: files.every(({ hasInstallScript }) => hasInstallScript),
-    hasProvenance: files.every(({ hasProvenance }) => hasProvenance),
+    hasProvenance: files.every(({ attestedAt }) => attestedAt !== undefined),
     findings: Object.hasOwn(findings, version) ? findings[version]! : [],
   }
 }
