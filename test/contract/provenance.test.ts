@@ -9,7 +9,7 @@ import { asPypi, PUBLISH, registryKey, SLSA, startSigstore, type Bundle, type Si
 import { startSimpleIndex, type SimpleIndex } from '../fakes/simple-index.ts'
 import { buildWheel } from '../samples/python.ts'
 import { form } from './http.ts'
-import { startNpm, type Packument } from './npm.ts'
+import { startNpm } from './npm.ts'
 
 let at: Awaited<ReturnType<typeof startNpm>>
 let sigstore: Sigstore
@@ -59,9 +59,8 @@ interface Listed {
   dist: { integrity: string; signatures?: unknown[]; attestations?: { url: string; provenance?: object } }
 }
 const distOf = async (name: string, repo = 'proxy') =>
-  ((await at.get<Packument>(`${repo}/${name.replace('/', '%2f')}`)).body.versions as unknown as Record<string, Listed>)[
-    '1.0.0'
-  ]?.dist
+  ((await at.get(`${repo}/${name.replace('/', '%2f')}`)).body.versions as unknown as Record<string, Listed>)['1.0.0']
+    ?.dist
 const file = (name: string, repo = 'proxy') =>
   at.get<{ error?: string }>(`${repo}/${name}/-/${name.replace(/^.*\//, '')}-1.0.0.tgz`)
 
@@ -191,7 +190,7 @@ describe('npm', () => {
     }
     serve(npm, name, content)
     at.gate.clock.advance(6 * 60_000)
-    const { body } = await at.get<Packument>(`proxy/${name}`)
+    const { body } = await at.get(`proxy/${name}`)
     expect(body.versions['1.0.0']).toMatchObject({ deprecated: 'use another', dist: { attestations: {} } })
   })
 
@@ -254,7 +253,9 @@ describe('npm', () => {
     ['is missing', () => undefined, /has none/],
     [
       'answers 500',
-      (name) => void npm.lie(`-/npm/v1/attestations/${name}@1.0.0`, (_, response) => response.writeHead(500).end()),
+      (name) => {
+        npm.lie(`-/npm/v1/attestations/${name}@1.0.0`, (_, response) => response.writeHead(500).end())
+      },
       /answered 500/,
     ],
   ])('provenance that %s is told, and holds the file where it is required', async (_, answer, reason) => {
