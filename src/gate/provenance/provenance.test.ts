@@ -1,6 +1,8 @@
 // What attestations and signatures prove, and what hostile ones lead to.
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
   asPypi,
@@ -123,14 +125,42 @@ describe('what Sigstore itself signed, by the trusted root that its library brin
     })
   })
 
-  test('an npm package of 2023', async () => {
+  test('an npm package that was built from a workflow, and that its registry took in', async () => {
     const sha512 =
       '7bea9f6e7ff37f5fab0b36bf061200fff03099fd2fd696b91d04bc5e4f225eb9fd6e0cadcad54ba980f43fb352a99e8810b4e0abeb5c0ef2cf9108cd1f258b36'
     const file = { name: 'sigstore', version: '1.0.0', filename: 'sigstore-1.0.0.tgz', digests: { ...digests, sha512 } }
-    const { verified, faults } = await judge(await listed('npm'), { file, root: await readTrustedRoot(null) })
-    expect(faults).toEqual([])
-    expect(verified[0]!.attestation).toMatchObject({ issuer: 'https://github.com/login/oauth', log_index: 27244980 })
-    expect(isProvenance(verified[0]!.attestation)).toBe(false)
+    const theirs = {
+      keyid: 'SHA256:jl3bwswu80PjjokCgh0o2w5c2U4LhQAE57gj9cz1kzA',
+      key: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE1Olb3zMAFFxXKHiIkQO5cJ3Yhl5i6UPp+IhuteBJbuHcA5UogKo0EWtlWwW6KSaKoTNEYL7JlCQiVnkhBktUgg==',
+      expires: Date.UTC(2025, 0, 29),
+    }
+    const known = { file, root: await readTrustedRoot(null) }
+    const document = await listed('npm')
+    const sig = 'MEQCIBlpcHT68iWOpx8pJr3WUzD1EqQ7tb0CmY36ebbceR6IAiAVGRaxrFoyh0/5B7H1o4VFhfsHw9F8G+AxOZQq87q+lg=='
+    const signed = { signatures: [{ keyid: theirs.keyid, sig }], publishedAt: Date.UTC(2023, 1, 9) }
+    const found = await judge(document, { ...known, ...signed, keys: [theirs] })
+    expect([found.faults, found.signedBy]).toEqual([[], theirs.keyid])
+    expect(found.verified.map(({ attestation }) => isProvenance(attestation))).toEqual([true, false])
+    expect(found.verified[0]!.attestation).toMatchObject({
+      ...{ repository: 'https://github.com/sigstore/sigstore-js', ref: 'refs/tags/v1.0.0' },
+      ...{ commit: '06528997c3c8ab9f864fad9a3658446aca7fd86d', builder: 'https://github.com/npm/cli@9.4.2' },
+    })
+    const unknown = await judge(document, { ...known, keys: null })
+    expect([unknown.verified.length, unknown.faults, unknown.doubts.length]).toEqual([1, [], 1])
+    const ended = await judge(document, { ...known, keys: [{ ...theirs, expires: Date.UTC(2023, 0) }] })
+    expect(ended.faults).toEqual([expect.stringMatching(/not valid for timestamp/)])
+  })
+
+  test.each([
+    ['is no file', null, /ENOENT/],
+    ['is no JSON', '<root>', /is not JSON/],
+    ['names nobody', '{"certificateAuthorities":[],"tlogs":[{}]}', /names no authority or no log/],
+  ])('a trusted root that %s stops the start', async (_, content, reason) => {
+    const directory = await mkdtemp(join(tmpdir(), 'trusted-root-'))
+    const path = join(directory, 'root.json')
+    if (content !== null) await writeFile(path, content)
+    await expect(readTrustedRoot(path)).rejects.toThrow(reason)
+    await rm(directory, { recursive: true })
   })
 })
 
