@@ -324,12 +324,41 @@ describe('what does not', () => {
     expect((await judge(make())).faults).toEqual([expect.stringMatching(reason)])
   })
 
+  test.each<[string, string, string]>([
+    ['nests without end', 'more', '['.repeat(50_000) + ']'.repeat(50_000)],
+    ['has 10,000 parts', 'more', JSON.stringify(Array.from({ length: 10_000 }, () => 1))],
+    ['has a certificate that says how long it is', 'verification_material', '{"certificate":{"length":4e9}}'],
+  ])('an attestation that %s', async (_, part, content) => {
+    const attestation = asPypi(await sigstore.attest({ subject: [pypiSubject] }))
+    const text = JSON.stringify(pypiDocument([{ ...attestation, [part]: '@' }])).replace('"@"', content)
+    const { verified, faults } = await judge(text, { format: 'pypi', file: pypiFile })
+    expect([verified, faults]).toEqual([[], ['its provenance is no bundle of Sigstore']])
+  })
+
   test('a Python file with the attestation of another one', async () => {
     const file = { ...pypiSubject, name: 'acme_lib-1.0.tar.gz' }
     const attestation = asPypi(await sigstore.attest({ subject: [file] }))
     const { faults } = await judge(pypiDocument([attestation]), { format: 'pypi', file: pypiFile })
     expect(faults).toEqual([expect.stringMatching(/another package: acme_lib-1\.0\.tar\.gz/)])
   })
+})
+
+test('any part of a bundle replaced by something else is a fault, or changes nothing', async () => {
+  const pathsIn = (value: unknown, at: (string | number)[] = []): (string | number)[][] =>
+    typeof value !== 'object' || value === null
+      ? [at]
+      : [at, ...Object.entries(value).flatMap(([name, inner]) => pathsIn(inner, [...at, name]))]
+  const [honest] = (await judge(npmDocument([bundle]))).verified
+  const others = [null, 7, -1, '', 'x', true, [], {}, [null], { length: 1e9 }, '9'.repeat(400), '\u0000', 1e300]
+  for (const path of pathsIn(bundle).slice(1))
+    for (const other of others) {
+      const { verified, faults } = await judge(npmDocument([changed(path, other)]))
+      const isFault = verified.length === 0 && faults.length === 1
+      // The place in the log that is stated beside the proof is not signed.
+      const { log_index: _, logged_at: __, ...said } = verified[0]?.attestation ?? { log_index: 0, logged_at: null }
+      const { log_index: ___, logged_at: ____, ...known } = honest!.attestation
+      if (!isFault) expect([path, other, faults, said]).toEqual([path, other, [], known])
+    }
 })
 
 describe('signatures of a registry', () => {

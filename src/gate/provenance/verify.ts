@@ -16,6 +16,9 @@ type Verified = ProvenanceFound['verified'][number]
 /** Of one bundle: entries of logs, time stamps, certificates, subjects. */
 const MOST_PARTS = 8
 const MOST_SUBJECTS = 256
+/** Of its JSON: the proof of an entry has 40 hashes. */
+const MOST_DEPTH = 16
+const MOST_ITEMS = 1000
 const IN_TOTO = 'application/vnd.in-toto+json'
 
 /** What a statement or a bundle is not, in words for reviewers. */
@@ -56,6 +59,7 @@ function verified(
   { bundle, kept }: Attested,
   file: AttestedFile,
 ): Verified {
+  requireSimple(kept, 0)
   requireSmall(bundle)
   const signed = attempt('its provenance does not verify', () => {
     const read = bundleFromJSON(bundle)
@@ -86,6 +90,15 @@ function requireSmall(bundle: unknown): void {
   ]
   if (lists.some((list) => Array.isArray(list) && list.length > MOST_PARTS))
     throw new Fault(`its provenance has more than ${MOST_PARTS} entries of logs, time stamps or certificates`)
+}
+
+/** An object in place of base64 is read as a list, which is as long as its `length` says. */
+function requireSimple(value: unknown, depth: number): void {
+  if (typeof value !== 'object' || value === null) return
+  const inner = Object.values(value)
+  if (depth > MOST_DEPTH || inner.length > MOST_ITEMS || (!Array.isArray(value) && Object.hasOwn(value, 'length')))
+    throw new Fault('its provenance is no bundle of Sigstore')
+  for (const one of inner) requireSimple(one, depth + 1)
 }
 
 const isByRegistry = ({ bundle }: Attested): boolean =>
