@@ -70,7 +70,8 @@ export function otherRepository(all: readonly Attestation[], stated: string | nu
 }
 
 /** How PEP 740 names who published a file; those that it has no name for are not named. */
-export function publisherOf({ issuer, repository, workflow }: Attestation): Record<string, string> | null {
+export function publisherOf({ issuer, signer, repository, workflow }: Attestation): Record<string, string> | null {
+  if (issuer === 'https://accounts.google.com' && signer !== null) return { kind: 'Google', email: signer }
   const at = repository === null ? null : URL.parse(repository)
   if (!at || workflow === null) return null
   const name = at.pathname.slice(1)
