@@ -93,6 +93,7 @@ describe('what verifies', () => {
   })
 })
 
+// Answers of the public registries, which npm (npm/cli) and pypi-attestations keep for their own tests.
 describe('what Sigstore itself signed, by the trusted root that its library brings', () => {
   const listed = (name: string) =>
     readFile(new URL(`../../../test/samples/attestations/${name}.json`, import.meta.url), 'utf8')
