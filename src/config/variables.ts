@@ -162,6 +162,7 @@ export const VARIABLES = {
   grypeDbCacheDir: scanning('GRYPE_DB_CACHE_DIR', kinds.path, '', 'Vulnerability data of all scanners; created when absent.', { from: ['`<REPOS_DIR>/grype-db`', (known) => join(known.reposDir, 'grype-db')] }),
   osvUrl: scanning('SVC_OSV_URL', kinds.orNone(kinds.url('http', 'https')), 'https://osv-vulnerabilities.storage.googleapis.com', 'Advisories in OSV format, `<address>/<ecosystem>/all.zip`; use a mirror where the internet is out of reach.'),
   osvDir: scanning('SVC_OSV_DIR', kinds.path, null, 'Directory of advisories in OSV format, read besides `SVC_OSV_URL`: zip files, JSON files or a copy of the bucket.'),
+  sigstoreRoot: scanning('SIGSTORE_TRUSTED_ROOT', kinds.path, null, 'Trusted root, in JSON, of the Sigstore whose attestations count: one of your own, or a newer one of the public services. Without it, that of the public services as it came with this release; nothing is fetched.'),
   epssUrl: scanning('SVC_EPSS_URL', kinds.orNone(kinds.url('http', 'https')), 'https://epss.empiricalsecurity.com/epss_scores-current.csv.gz', 'Exploit-prediction scores, CSV packed with gzip.'),
   kevUrl: scanning('SVC_KEV_URL', kinds.orNone(kinds.url('http', 'https')), 'https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json', 'Catalog of known-exploited vulnerabilities, JSON.'),
 

@@ -54,6 +54,8 @@ export interface VersionNote {
   deprecated?: string
   /** PyPI: installed only by those who ask for exactly this version; the reason may be empty */
   yanked?: string
-  /** PyPI: attestations that came with an upload, as they came (PEP 740), by file name */
+  /** attestations of files that were verified, as they came, by file name */
   attestations?: Record<string, unknown[]>
+  /** PyPI: who published a file, as its attestations say one by one */
+  publishers?: Record<string, (Record<string, string> | null)[]>
 }

@@ -1,5 +1,6 @@
 // What a library format (npm, PyPI) adds to the way in: the documents that its clients read about a name. Pure.
 import type { Digests, PackageFacts } from '../domain/package.ts'
+import type { RegistrySignature } from '../domain/provenance.ts'
 import type { VersionNote } from '../domain/repositories.ts'
 import type { IntakeFormat } from './intake-format.ts'
 
@@ -21,6 +22,8 @@ export interface ListedFile<Rec = unknown> {
   held: HeldFile | null
   /** where an upstream has it; absent once it is here */
   url?: string
+  /** those that an upstream lists */
+  signatures?: readonly RegistrySignature[]
 }
 
 export interface HeldFile {
@@ -55,11 +58,14 @@ export interface UpstreamFile<Rec = unknown> {
   /** ms since 1970; null when the upstream does not say */
   publishedAt: number | null
   hasInstallScript: boolean
-  hasProvenance: boolean
   /** as the list states them, without what only the file has */
   facts: PackageFacts<Rec>
   /** a text beside the file that clients may read in its place */
   described?: { url: string; sha256: string }
+  /** of its registry */
+  signatures?: RegistrySignature[]
+  /** where its attestations are, whole; absent when it has none */
+  attestedAt?: string
 }
 
 /** What an upstream lists about a name, reduced to what is shown and judged here. */
@@ -85,6 +91,40 @@ export interface UpstreamReading<Rec = unknown> {
   isStable(version: string): boolean
   /** how long clients wait for a file at least, in milliseconds */
   readonly patienceMs: number
+  /** below the address of the repository: the keys that it signs files with */
+  readonly keysPath?: string
+}
+
+/** A file that is attested, as it is called and known here. */
+export type AttestedFile = Pick<UpstreamFile, 'version' | 'filename'> & { name: string; digests: Digests }
+
+/** One attestation as it came. */
+export interface Attested {
+  /** in the form of Sigstore (https://docs.sigstore.dev/about/bundle/); nothing of it is checked */
+  bundle: unknown
+  /** as clients get it */
+  kept: unknown
+}
+
+/** What a statement is about. */
+export interface Subject {
+  name: string
+  /** hex by algorithm */
+  digest: Readonly<Record<string, unknown>>
+}
+
+/** How files of the format are attested, in its own documents. Runs inside a reader. */
+export interface AttestationReading<Rec = unknown> {
+  /** @param document parsed JSON @returns null for one of another form */
+  list(document: unknown): Attested[] | null
+  /** whether the name is that of the file */
+  isNamed(subject: Subject, file: AttestedFile): boolean
+  /** the algorithm of the digest that a subject must have */
+  readonly digest: 'sha256' | 'sha512'
+  /** the text that the registry signs */
+  signedText?(file: AttestedFile): string
+  /** the address of the repository that a package says it is made from; null for none that can be compared */
+  repositoryOf?(facts: PackageFacts<Rec>): string | null
 }
 
 /** Stands for the address of the repository, with no slash at its end, in the text of a document. */
@@ -120,6 +160,7 @@ export interface RegistryFormat<Rec = unknown> extends IntakeFormat<Rec> {
   fileAt(path: string): { name: string; filename: string } | null
   /** The documents of a name; none if it has nothing to show. Held files are in them if clients can show the reason. */
   documents(listing: Listing<Rec>): ListingDocument[]
+  readonly attestations: AttestationReading<Rec>
   /** of the formats that proxies exist for */
   readonly upstream?: UpstreamReading<Rec>
   /**

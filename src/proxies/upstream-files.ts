@@ -15,9 +15,11 @@ import { findJudged, type Judged, type Sought } from '../publish/listing/find-ju
 import type { ListingPublisher } from '../publish/listing/listing-publisher.ts'
 import { upstreamStateOf } from '../publish/listing/listing-query.ts'
 import type { Names } from '../registries/names.ts'
+import type { ReleaseNotes } from '../registries/release-notes.ts'
 import type { Actor, Repository } from '../registries/repositories.ts'
 import type { Db } from '../store/db.ts'
 import type { RegistryAddress, RegistryClient } from '../upstream/registries/registry-client.ts'
+import type { FindAttested } from './attested.ts'
 import type { Once } from './once.ts'
 import { isOwned } from './owned.ts'
 
@@ -30,6 +32,8 @@ export interface UpstreamFileDeps {
   intake: Pick<Intake, 'accept'>
   listings: Pick<ListingPublisher, 'publish'>
   names: Pick<Names, 'requireUnspent'>
+  releaseNotes: Pick<ReleaseNotes, 'attest'>
+  attested: FindAttested
   once: Once
   formatOf(repository: Repository): RegistryFormat
   addressOf(repository: Repository): RegistryAddress
@@ -97,8 +101,9 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
       const { version, arch } = file
       await deps.names.requireUnspent({ repository: repository.key, name }, { version, arch, sha256: digests.sha256 })
     }
+    const attested = deps.attested(repository, file)
     const source: Source = {
-      steps: [curationStep(format, repository, judged)],
+      steps: [curationStep(format, repository, judged), ...attested.steps],
       async deliver(to) {
         to.target(repository.key)
         await to.store(await deps.client.file(address, file.url, to.mostBytes))
@@ -108,6 +113,9 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
     const meta = { method: 'proxy' as const, importedBy: by.name, origin: by.origin }
     try {
       await inTurn(() => intake.accept(source, meta))
+      const kept = attested.kept()
+      const release = { repository: repository.key, name, version: file.version }
+      if (kept.length > 0) await deps.releaseNotes.attest(release, file.filename, kept, by)
     } catch (error) {
       if (!isProblem(error, 'already_exists')) throw asUpstreamFault(error, file)
     }

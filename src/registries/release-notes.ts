@@ -1,6 +1,7 @@
 // What is said about one version without replacing what else was said about it.
 import { sql } from 'kysely'
 import type { AuditLog } from '../audit/log.ts'
+import type { KeptAttestation } from '../domain/provenance.ts'
 import type { Db } from '../store/db.ts'
 import { transaction } from '../store/transaction.ts'
 import { requireVersions, type NameIn } from './names.ts'
@@ -13,8 +14,8 @@ export interface Release extends NameIn {
 export interface ReleaseNotes {
   /** @param reason null takes it back; it may be empty @throws Problem('not_found') */
   yank(of: Release, reason: string | null, by: Actor): Promise<void>
-  /** Keeps attestations that came with a file, in place of earlier ones of the file. @throws Problem('not_found') */
-  attest(of: Release, filename: string, attestations: readonly unknown[], by: Actor): Promise<void>
+  /** Keeps verified attestations of a file, in place of earlier ones. @throws Problem('not_found') */
+  attest(of: Release, filename: string, attestations: readonly KeptAttestation[], by: Actor): Promise<void>
 }
 
 /** Clients see a change once the repository is published again (`publisher.converge`). */
@@ -51,8 +52,17 @@ export function createReleaseNotes({ db, audit }: { db: Db; audit: AuditLog }): 
         by,
         'ATTESTATIONS_KEPT',
         { filename, count: attestations.length },
-        sql`jsonb_set(jsonb_build_object('attestations', '{}'::jsonb) || note, array['attestations', ${filename}::text],
-          ${JSON.stringify(attestations)}::jsonb)`,
+        sql`note || jsonb_build_object(
+          'attestations', coalesce(note -> 'attestations', '{}') || ${ofFile(
+            filename,
+            attestations.map(({ attestation }) => attestation),
+          )}::jsonb,
+          'publishers', coalesce(note -> 'publishers', '{}') || ${ofFile(
+            filename,
+            attestations.map(({ publisher }) => publisher),
+          )}::jsonb)`,
       ),
   }
 }
+
+const ofFile = (filename: string, values: unknown[]): string => JSON.stringify({ [filename]: values })

@@ -146,21 +146,6 @@ describe('publishing', () => {
     expect([reply.status, reply.text]).toEqual([status, expect.stringMatching(sentence)])
     expect((await get('team/simple/acme-tool/')).status).toBe(404)
   })
-
-  test('attestations are kept with the file', async () => {
-    const attestation = {
-      version: 1,
-      verification_material: { certificate: 'AAAA', transparency_entries: [] },
-      envelope: { statement: 'AAAA', signature: 'AAAA' },
-    }
-    const fields = { attestations: JSON.stringify([attestation]) }
-    expect((await publishWheel({ name: 'attested' }, { fields })).status).toBe(200)
-    const [file] = (await project('team', 'attested')).files
-    expect(file!['provenance']).toBe('../../files/attested/attested-1.4.2-py3-none-any.whl.provenance')
-    const reply = await get('team/files/attested/attested-1.4.2-py3-none-any.whl.provenance')
-    expect(reply.headers['content-type']).toBe('application/vnd.pypi.integrity.v1+json')
-    expect(reply.body).toMatchObject({ attestation_bundles: [{ attestations: [attestation] }] })
-  })
 })
 
 describe('rights', () => {

@@ -10,8 +10,8 @@ export interface UpstreamVersion {
   fields?: Record<string, unknown>
   /** instead of these, in the list */
   listed?: Record<string, unknown>
-  /** over those of the list */
-  dist?: Record<string, unknown>
+  /** over those of the list; made of them, where it is signed */
+  dist?: Record<string, unknown> | ((integrity: string) => Record<string, unknown>)
 }
 
 export interface NpmRegistry extends LyingServer {
@@ -40,7 +40,8 @@ export async function startNpmRegistry(): Promise<NpmRegistry> {
         const path = `${name}/-/${name.replace(/^.*\//, '')}-${version}.tgz`
         contents.set(path, tarball)
         const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
-        const dist = { integrity, tarball: `${url}/${path}`, ...one.dist }
+        const more = typeof one.dist === 'function' ? one.dist(integrity) : one.dist
+        const dist = { integrity, tarball: `${url}/${path}`, ...more }
         listed[version] = { name, version, ...(one.listed ?? one.fields), dist }
         if (one.time !== null) time[version] = one.time
       }

@@ -63,6 +63,41 @@ export const getTags = declare({
   problems: READING,
 })
 
+export const getKeys = declare({
+  ...read,
+  path: '/npm/{repo}/-/npm/v1/keys',
+  summary: 'The keys that upstreams of the repository sign their files with (npm audit signatures)',
+  params: Type.Object(Repo),
+  answer: Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) }, { title: 'NpmKeys' }),
+  problems: READING,
+})
+
+const attested = {
+  ...read,
+  summary: 'The verified attestations of a version (npm audit signatures)',
+  also: conditional,
+  answer: null,
+  media: ['application/json'],
+  problems: [...READING, 'policy_hold'],
+} as const
+const AttestedVersion = Type.Object({
+  ...Repo,
+  package: Type.String({ description: 'A name and its version.', examples: ['@acme/hello@1.0.0'] }),
+})
+
+export const getAttestations = declare({
+  ...attested,
+  path: '/npm/{repo}/-/npm/v1/attestations/{package+}',
+  params: AttestedVersion,
+})
+
+/** npm 10 puts the whole path of an address behind that of its registry. */
+export const getAttestationsTwice = declare({
+  ...attested,
+  path: '/npm/{repo}/npm/{again}/-/npm/v1/attestations/{package+}',
+  params: Type.Object({ ...AttestedVersion.properties, again: Type.String() }),
+})
+
 export const putPackage = declare({
   ...upload,
   method: 'PUT',

@@ -85,7 +85,7 @@ export function readingRoutes(deps: ReadingDeps): Route[] {
 }
 
 /** In the phrase of npm's own message, which names package and version. */
-const held = (name: string, version: string, reason: string) =>
+export const held = (name: string, version: string, reason: string) =>
   new Problem('policy_hold', `${name}@${version} is held: ${reason}`)
 
 /** RFC 9110, section 12.5.1: the abbreviated form for clients that name it and want it no less than the full one. */

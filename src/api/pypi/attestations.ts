@@ -1,7 +1,10 @@
-// Attestations that come with a file (PEP 740). Their form is checked; nobody verifies what they say.
+// Attestations that come with a file (PEP 740): their form is checked when they arrive, and the gate verifies what they say.
 import Type from 'typebox'
 import { Check } from 'typebox/value'
 import { invalidField } from '../../domain/problem.ts'
+import type { ProvenanceFound } from '../../gate/provenance/messages.ts'
+import { keptOf, provenanceSeen, type Provenance } from '../../gate/provenance/provenance.ts'
+import type { Step } from '../../gate/step.ts'
 
 /** One has about 10 KB: a certificate, an entry of a log, a signature. */
 const MOST_CHARACTERS = 256 * 1024
@@ -31,4 +34,31 @@ export function readAttestations(text: string): readonly unknown[] {
   if (/\\u0000|\\ud[89a-f]/i.test(JSON.stringify(read)))
     throw invalidField('attestations', 'has a character that cannot be stored')
   return read
+}
+
+/** @param attestations those that came, once the form was read */
+export function attestedUpload(provenance: Provenance, attestations: () => readonly unknown[]) {
+  let found: ProvenanceFound | null = null
+  const step: Step = {
+    key: 'attestations',
+    label: 'Attestations',
+    async run({ format, facts: { name, version }, digests, filename }) {
+      const file = { name, version, filename, digests }
+      const document = JSON.stringify({ attestation_bundles: [{ attestations: attestations() }] })
+      found = await provenance.verify({
+        format: format.id,
+        file,
+        publishedAt: null,
+        document,
+        signatures: [],
+        keys: null,
+      })
+      return { seen: provenanceSeen(found, false) }
+    },
+  }
+  return {
+    steps: () => (attestations().length > 0 ? [step] : []),
+    /** what was verified, once the step ran */
+    kept: () => (found ? keptOf(found) : []),
+  }
 }

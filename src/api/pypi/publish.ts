@@ -5,6 +5,7 @@ import { comparePep440, normalPep440 } from '../../domain/versions/pep440.ts'
 import { canonicalName, means } from '../../formats/pypi/names.ts'
 import type { PypiRecord } from '../../formats/pypi/record.ts'
 import type { PackageFacts } from '../../domain/package.ts'
+import type { Provenance } from '../../gate/provenance/provenance.ts'
 import type { Intake } from '../../intake/intake.ts'
 import type { IntakeResult, Source } from '../../packages/arrival.ts'
 import type { Publisher } from '../../publish/publisher.ts'
@@ -15,7 +16,7 @@ import type { RegistryReader } from '../../serve/registries/registry-reader.ts'
 import { readUploadForm } from '../http/multipart.ts'
 import type { SignedCall } from '../http/route.ts'
 import { writable } from '../registries/access.ts'
-import { readAttestations } from './attestations.ts'
+import { attestedUpload, readAttestations } from './attestations.ts'
 
 export interface PublishDeps {
   repositories: Repositories
@@ -23,6 +24,7 @@ export interface PublishDeps {
   releaseNotes: ReleaseNotes
   reader: RegistryReader
   intake: Intake
+  provenance: Provenance
   publisher: Pick<Publisher, 'converge'>
   maxUploadBytes(): number
 }
@@ -52,7 +54,11 @@ export async function publishFile(deps: PublishDeps, call: Upload): Promise<{ st
   const key = { format: 'pypi', name: params.repo }
   const repository = (await writable(deps.repositories, key, undefined, caller)).key
   let said: Said | null = null
+  const attested = attestedUpload(deps.provenance, () => said!.attestations)
   const source: Source = {
+    get steps() {
+      return attested.steps()
+    },
     async deliver(to) {
       to.target(repository)
       said = await readForm(deps, call, repository, to.store)
@@ -72,10 +78,10 @@ export async function publishFile(deps: PublishDeps, call: Upload): Promise<{ st
   }
   const by = { name: caller.name, origin }
   const result = await accepted(deps.intake.accept(source, { method: 'upload', importedBy: caller.name, origin }))
-  const { attestations } = said as unknown as Said
-  if (attestations.length > 0 && 'version' in result) {
+  const kept = attested.kept()
+  if (kept.length > 0 && 'version' in result) {
     const release = { repository, name: result.package, version: result.version }
-    await deps.releaseNotes.attest(release, result.filename, attestations, by)
+    await deps.releaseNotes.attest(release, result.filename, kept, by)
     await deps.publisher.converge(repository, [release.name])
   }
   return result

@@ -106,7 +106,10 @@ export const postPypiRepoLegacy = declare({
     sha256_digest: Type.Optional(Type.String({ description: 'of the file, in hex: other bytes are refused' })),
     md5_digest: Type.Optional(Type.String({ description: 'the same' })),
     attestations: Type.Optional(
-      Type.String({ description: 'JSON (PEP 740): kept and offered as it came, not verified' }),
+      Type.String({
+        description:
+          'JSON (PEP 740): verified against the file, which waits for a review otherwise; what holds is offered as it came',
+      }),
     ),
   }),
   example: {

@@ -10,6 +10,8 @@ import { createPromoteSeveral } from '../../packages/copies/promote-several.ts'
 import { createPromote } from '../../packages/copies/promote.ts'
 import { hostedPlaces } from '../../packages/records/places.ts'
 import { createPublishRecords } from '../../packages/publish-records.ts'
+import { createProvenance } from '../../gate/provenance/provenance.ts'
+import { readTrustedRoot } from '../../gate/provenance/trusted-root.ts'
 import { signatureStep } from '../../gate/signature.ts'
 import { createComponentScan } from '../../review/components.ts'
 import { createCrossCheck } from '../../review/cross-check.ts'
@@ -53,6 +55,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   ]
   const rooms = { db, clock, bus, audit, pool, staging, manifests, publisher, checkpoint, steps, settings }
   const publishRecords = createPublishRecords({ ...rooms, registry, clean: pendingDeletions.run })
+  const provenance = createProvenance({ readers, root: await readTrustedRoot(foundation.env.sigstoreRoot) })
   const intake = createIntake({ ...rooms, registry, onError, publishRecords })
 
   const engineNames = [cveScanner, ...crossScanners, rematchScanner].map(({ name }) => name)
@@ -116,6 +119,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   return {
     engines,
     intake,
+    provenance,
     copying,
     promote,
     promoteSeveral,

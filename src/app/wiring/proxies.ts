@@ -4,15 +4,18 @@ import { createSendFile } from '../../api/registries/answers.ts'
 import { findRepository } from '../../formats/index.ts'
 import { wait } from '../../kernel/clock.ts'
 import { createHttpClient } from '../../kernel/http-client.ts'
+import { createAttested } from '../../proxies/attested.ts'
 import { createClaims } from '../../proxies/claims.ts'
 import { createDescriptions } from '../../proxies/descriptions.ts'
 import { createKnownFindings } from '../../proxies/known-findings.ts'
 import { createOnce } from '../../proxies/once.ts'
 import { createProxies } from '../../proxies/proxies.ts'
+import { createRegistryKeys } from '../../proxies/registry-keys.ts'
 import { createUpstreamFiles } from '../../proxies/upstream-files.ts'
 import { createUpstreamListings } from '../../proxies/upstream-listings.ts'
 import { createWithheld } from '../../proxies/withheld.ts'
 import { createNames } from '../../registries/names.ts'
+import { createReleaseNotes } from '../../registries/release-notes.ts'
 import { createRepositories, type Repository } from '../../registries/repositories.ts'
 import { createAccessLog } from '../../serve/access-log.ts'
 import { createRegistryReader } from '../../serve/registries/registry-reader.ts'
@@ -24,7 +27,7 @@ import type { Publishing } from './publishing.ts'
 export type Libraries = ReturnType<typeof createLibraries>
 
 /** Repositories of libraries, as their routes use them. */
-export function createLibraries(foundation: Foundation, publishing: Publishing, { engines, intake }: Gate) {
+export function createLibraries(foundation: Foundation, publishing: Publishing, { engines, intake, provenance }: Gate) {
   const { env, db, clock, audit, paths, pool, staging, secretBox, log } = foundation
   const { libraries, listings, slowReaders, readers } = publishing
   const http = createHttpClient({
@@ -54,7 +57,10 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
       authorization: sealed && secretBox.open(sealed),
     }),
   }
-  const upstreamFiles = createUpstreamFiles(shared)
+  const keys = createRegistryKeys({ ...shared, readingOf: (repository) => shared.formatOf(repository).upstream! })
+  const releaseNotes = createReleaseNotes({ db, audit })
+  const attested = createAttested({ ...shared, keys, provenance })
+  const upstreamFiles = createUpstreamFiles({ ...shared, releaseNotes, attested })
   const proxies = createProxies({
     ...{ db, repositories, reader, withheld, log, upstreamFiles },
     upstreamListings: createUpstreamListings(shared),
@@ -62,7 +68,7 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
     patienceMs: (repository) => shared.formatOf(repository).upstream!.patienceMs,
   })
   return {
-    ...{ names, reader, withheld },
+    ...{ names, reader, withheld, releaseNotes, provenance, registryKeys: keys },
     repositories: { ...repositories, ownerOf: proxies.ownerOf },
     claims: createClaims({ db, clock, audit }),
     reach: proxies.reach,

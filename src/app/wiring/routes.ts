@@ -30,7 +30,6 @@ import { npmRoutes } from '../../api/npm/npm.ts'
 import { docsRoutes } from '../../api/openapi/docs.ts'
 import { packageRoutes } from '../../api/packages/packages.ts'
 import { pypiRoutes } from '../../api/pypi/pypi.ts'
-import { createReleaseNotes } from '../../registries/release-notes.ts'
 import { proxyRoutes } from '../../api/registries/proxies.ts'
 import { registryRoutes } from '../../api/registries/registries.ts'
 import { readerRoutes } from '../../api/readers/readers.ts'
@@ -247,7 +246,6 @@ export function routesOf(
     ...npmRoutes({ ...reading, ...accounts, authenticate, matcher: engines.advisoryMatcher }),
     ...pypiRoutes({
       ...reading,
-      releaseNotes: createReleaseNotes({ db, audit }),
       maxUploadBytes: () => settings().validation.max_upload_size_mb * 1024 * 1024,
     }),
     ...retentionRoutes({ db, tasks }),

@@ -1,7 +1,9 @@
 // What clients read about a name: npm's packument, in full and abbreviated.
 // https://github.com/npm/registry/blob/main/docs/responses/package-metadata.md
+import { isObject, stringAt } from '../../domain/json.ts'
 import type { Digests } from '../../domain/package.ts'
 import { BASE, type ListedFile, type Listing, type ListingDocument } from '../registry-format.ts'
+import { attestationsForm } from './attestations.ts'
 import { DEPENDENCIES, personOf, type Fields } from './manifest.ts'
 import type { NpmRecord } from './read.ts'
 import { isStable } from './versions.ts'
@@ -39,13 +41,19 @@ export function documents(listing: Listing<NpmRecord>): ListingDocument[] {
   const full = {
     ...{ _id: name, _rev: `1-${modifiedAt.getTime().toString(16)}`, ...head, ...restrictions, time },
     ...aboutOf(offered, tags),
-    versions: versionsAs(fullVersion),
+    versions: versionsAs((file) => fullVersion(file, attestationsOf(listing, file))),
   }
   // pnpm wants `time` here too.
   const short = { ...head, modified, ...restrictions, time, versions: versionsAs(shortVersion) }
   return [
     { form: 'full', media: 'application/json', text: JSON.stringify(full) },
     { form: 'short', media: SHORT_MEDIA, text: JSON.stringify(short) },
+    ...offered.flatMap((file): ListingDocument[] => {
+      const attestations = attestationsOf(listing, file)
+      if (!attestations) return []
+      const form = attestationsForm(file.version)
+      return [{ form, media: 'application/json', text: JSON.stringify({ attestations }) }]
+    }),
   ]
 }
 
@@ -62,9 +70,26 @@ function noteOn({ notes }: Listing<NpmRecord>, version: string): { deprecated?: 
   return deprecated === undefined ? {} : { deprecated }
 }
 
-function fullVersion(file: File): Fields {
+function fullVersion(file: File, attestations: readonly unknown[] | null): Fields {
   const { manifest } = file.facts.record
-  return { ...manifest, _id: `${manifest.name}@${manifest.version}`, ...marksOf(file), dist: distOf(file) }
+  const dist = { ...distOf(file), ...(file.signatures ? { signatures: file.signatures } : {}) }
+  const attested = attestations ? { attestations: attestedAs(file, attestations) } : {}
+  return { ...manifest, _id: `${manifest.name}@${manifest.version}`, ...marksOf(file), dist: { ...dist, ...attested } }
+}
+
+function attestationsOf({ notes }: Listing, { version, filename }: File): unknown[] | null {
+  const all = notes[version]?.attestations ?? {}
+  return Object.hasOwn(all, filename) ? all[filename]! : null
+}
+
+/** Clients read the attestations themselves at this address, and the kind of the provenance here. */
+function attestedAs({ facts: { name, version } }: File, attestations: readonly unknown[]): Fields {
+  const kinds = attestations.flatMap((one) => (isObject(one) ? (stringAt(one, 'predicateType') ?? []) : []))
+  const predicateType = kinds.find((kind) => kind.startsWith('https://slsa.dev/provenance/'))
+  return {
+    url: `${BASE}/-/npm/v1/attestations/${name.replace('/', '%2f')}@${version}`,
+    ...(predicateType === undefined ? {} : { provenance: { predicateType } }),
+  }
 }
 
 function shortVersion(file: File): Fields {

@@ -1,5 +1,6 @@
 // The npm format: libraries for JavaScript, in repositories.
 import type { RegistryFormat } from '../registry-format.ts'
+import { npmAttestations } from './attestations.ts'
 import { documents } from './documents.ts'
 import { canonicalName, fileAt } from './names.ts'
 import { NPM_ARCH, npmFilename, npmMembers, readNpm, type NpmRecord } from './read.ts'
@@ -26,6 +27,7 @@ export const npmFormat: RegistryFormat<NpmRecord> = {
   canonicalName,
   fileAt,
   documents,
+  attestations: npmAttestations,
   upstream: npmUpstream,
   setup,
   // What clients read is made from all versions of a name, by `documents`.

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import semver from 'semver'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildNpm, type SampleNpm } from '../../../test/samples/npm.ts'
-import { factsToMatch } from '../../domain/package.ts'
+import { factsToMatch, type PackageFacts } from '../../domain/package.ts'
 import { BASE_IN_JSON, type ListedFile, type Listing } from '../registry-format.ts'
 import { npmFormat } from './index.ts'
 import { isNewName } from './names.ts'
@@ -250,4 +250,22 @@ test('versions are ordered as semver orders them', () => {
   const sorted = ['1.0.0-alpha', '1.0.0-alpha.1', '1.0.0-beta', '1.0.0', '1.0.1', '1.10.0', '2.0.0']
   expect([...sorted].reverse().sort(npmFormat.versions.compare)).toEqual(sorted)
   expect([...sorted].reverse().sort(semver.compare)).toEqual(sorted)
+})
+
+test.each<[unknown, string | null]>([
+  [{ type: 'git', url: 'git+https://github.com/acme/lib.git' }, 'https://github.com/acme/lib'],
+  ['git+ssh://git@github.com/acme/lib.git', 'https://github.com/acme/lib'],
+  ['git@github.com:acme/lib.git', 'https://github.com/acme/lib'],
+  ['git://github.com/acme/lib#main', 'https://github.com/acme/lib'],
+  ['https://gitlab.com/group/sub/lib/', 'https://gitlab.com/group/sub/lib'],
+  ['acme/lib', 'https://github.com/acme/lib'],
+  ['gitlab:acme/lib', 'https://gitlab.com/acme/lib'],
+  ['somewhere', null],
+  [{ url: 7 }, null],
+  [undefined, null],
+])('the repository %j is %s', (repository, expected) => {
+  const manifest = { name: 'lib', version: '1.0.0', repository }
+  expect(npmFormat.attestations.repositoryOf!({ record: { manifest } } as unknown as PackageFacts<NpmRecord>)).toBe(
+    expected,
+  )
 })

@@ -1,10 +1,12 @@
 // Reads the packument of another registry, as its clients do, reduced to what is shown and judged here.
 import { createReadStream } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, objectAt } from '../../domain/json.ts'
+import { isObject, objectAt, objectsAt } from '../../domain/json.ts'
 import type { Digests, PackageFacts } from '../../domain/package.ts'
 import { isProblem } from '../../domain/problem.ts'
+import type { RegistrySignature } from '../../domain/provenance.ts'
 import type { VersionNote } from '../../domain/repositories.ts'
+import { isStorable } from '../../domain/storable.ts'
 import { pickJson, type Wanted } from '../../kernel/pick-json.ts'
 import { refused } from '../catalog.ts'
 import type { UpstreamFile, UpstreamListing, UpstreamReading } from '../registry-format.ts'
@@ -27,6 +29,7 @@ export const npmUpstream: UpstreamReading<NpmRecord> = {
   isStable,
   // npm, pnpm, yarn 4 and bun wait for 30 s or more.
   patienceMs: 25_000,
+  keysPath: '-/npm/v1/keys',
 }
 
 interface Parts {
@@ -120,9 +123,27 @@ function fileOf(fields: Fields, manifest: Manifest, time: unknown, base: string)
   return {
     ...{ version: manifest.version, arch: NPM_ARCH, filename: npmFilename(manifest), url, sizeBytes: null, digests },
     ...{ publishedAt: Number.isNaN(at) ? null : at, hasInstallScript },
-    ...{ hasProvenance: isObject(dist['attestations']), facts },
+    facts,
+    ...(Array.isArray(dist['signatures']) ? { signatures: signaturesOf(dist) } : {}),
+    ...(isObject(dist['attestations']) ? { attestedAt: attestationsAt(manifest, base) } : {}),
   }
 }
+
+/** npm signs with one key. */
+const MOST_SIGNATURES = 4
+
+function signaturesOf(dist: Fields): RegistrySignature[] {
+  return objectsAt(dist, 'signatures')
+    .slice(0, MOST_SIGNATURES)
+    .flatMap(({ keyid, sig }) => (isShort(keyid) && isShort(sig) ? [{ keyid, sig }] : []))
+}
+
+const isShort = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= 200 && isStorable(value)
+
+/** Beside the list: clients too pay no attention to the host that the list names. */
+const attestationsAt = ({ name, version }: Manifest, base: string): string =>
+  new URL(`./-/npm/v1/attestations/${name.replace('/', '%2f')}@${version}`, base).href
 
 function addressOf(tarball: unknown, base: string): string | null {
   if (typeof tarball !== 'string' || tarball.length > MOST_URL || !URL.canParse(tarball, base)) return null

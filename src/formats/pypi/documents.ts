@@ -108,11 +108,15 @@ function attestationsOf({ notes }: Listing, { version, filename, held }: ListedF
   return !held && Object.hasOwn(all, filename) ? all[filename] : undefined
 }
 
-/** PEP 740. Nobody verified the attestations here, so no publisher is named. */
+/** PEP 740. Those that were kept before anybody verified them here, and those by others than PEP 740 knows, name no publisher. */
 function provenanceOf(listing: Listing<PypiRecord>, file: ListedFile<PypiRecord>): ListingDocument[] {
   const attestations = attestationsOf(listing, file)
   if (!attestations) return []
-  const bundle = { publisher: { kind: 'unverified' }, attestations }
-  const text = JSON.stringify({ version: 1, attestation_bundles: [bundle] })
+  const publishers = listing.notes[file.version]?.publishers?.[file.filename] ?? []
+  const bundles = attestations.map((attestation, at) => ({
+    publisher: publishers[at] ?? { kind: 'unverified' },
+    attestations: [attestation],
+  }))
+  const text = JSON.stringify({ version: 1, attestation_bundles: bundles })
   return [{ form: provenanceForm(file.filename), media: PROVENANCE_MEDIA, text }]
 }

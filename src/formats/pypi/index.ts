@@ -1,6 +1,7 @@
 // The format of Python packages: wheels and source distributions.
 import { comparePep440, normalPep440 } from '../../domain/versions/pep440.ts'
 import type { RegistryFormat } from '../registry-format.ts'
+import { pypiAttestations } from './attestations.ts'
 import { documents } from './documents.ts'
 import { canonicalName, fileAt, filenameOf } from './names.ts'
 import { pypiMembers, readPypi, recognizes } from './read.ts'
@@ -28,6 +29,7 @@ export const pypiFormat: RegistryFormat<PypiRecord> = {
   canonicalName,
   fileAt,
   documents,
+  attestations: pypiAttestations,
   upstream: pypiUpstream,
   setup,
   packagePaths: () => [],

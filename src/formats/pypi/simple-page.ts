@@ -20,7 +20,8 @@ export interface Link {
   /** why; null for a file that is not yanked */
   yanked: string | null
   metadataSha256: string | null
-  hasProvenance: boolean
+  /** where its attestations are; may be relative */
+  provenance: string | null
 }
 
 /** The nightly builds of large projects have 20,000. */
@@ -87,7 +88,7 @@ function linkOf(value: unknown): Link | null {
     requiresPython: stringAt(value, 'requires-python'),
     uploadedAt: stringAt(value, 'upload-time'),
     yanked: yanked === true ? '' : typeof yanked === 'string' ? yanked : null,
-    hasProvenance: stringAt(value, 'provenance') !== null,
+    provenance: stringAt(value, 'provenance'),
   }
 }
 
@@ -123,7 +124,7 @@ function anchorOf(piece: string): Link | null {
     requiresPython: attributes.get('data-requires-python') || null,
     yanked: attributes.get('data-yanked') ?? null,
     metadataSha256: sha256In(attributes.get('data-core-metadata') ?? attributes.get('data-dist-info-metadata')),
-    hasProvenance: attributes.has('data-provenance'),
+    provenance: attributes.get('data-provenance') || null,
   }
 }
 

@@ -60,11 +60,13 @@ function fileOf(link: Link, name: string, base: string): UpstreamFile<PypiRecord
     },
   }
   const at = Date.parse(link.uploadedAt ?? '')
+  const attestedAt = link.provenance === null ? null : addressOf(link.provenance, base)
   return {
     ...{ version, arch, filename, url, sizeBytes: link.sizeBytes, digests: { sha256 } },
     publishedAt: Number.isNaN(at) ? null : at,
     // A wheel is unpacked; what builds a source distribution is code of the package.
-    ...{ hasInstallScript: file.kind === 'sdist', hasProvenance: link.hasProvenance, facts },
+    ...{ hasInstallScript: file.kind === 'sdist', facts },
+    ...(attestedAt === null ? {} : { attestedAt }),
     ...(described === null ? {} : { described: { url: metadataOf(url), sha256: described } }),
   }
 }

@@ -4,4 +4,5 @@ import { handlerOf } from '../../formats/readers/session.ts'
 
 export const gateJobs: Handlers = {
   'gate-contents': handlerOf(async () => (await import('./job.ts')).contents),
+  'gate-provenance': handlerOf(async () => (await import('../provenance/verify.ts')).verifyProvenance),
 }

@@ -7,6 +7,7 @@ import {
   type CuratedVersion,
   type KnownFinding,
 } from '../../domain/curation.ts'
+import type { VersionNote } from '../../domain/repositories.ts'
 import { unpackListing } from '../../formats/packed-listing.ts'
 import type {
   HeldFile,
@@ -68,7 +69,7 @@ function curatedOf(files: readonly UpstreamFile[], findings: UpstreamState['find
     publishedAt: times.length === 0 ? null : new Date(Math.max(...times)),
     license: files.find(({ facts }) => facts.license !== null)?.facts.license ?? null,
     hasInstallScript: files.every(({ hasInstallScript }) => hasInstallScript),
-    hasProvenance: files.every(({ hasProvenance }) => hasProvenance),
+    hasProvenance: files.every(({ attestedAt }) => attestedAt !== undefined),
     findings: Object.hasOwn(findings, version) ? findings[version]! : [],
   }
 }
@@ -96,14 +97,26 @@ export function mergeListing(
     const known = here.get(keyOf(file))
     here.delete(keyOf(file))
     const addedAt = new Date(file.publishedAt ?? 0)
-    files.push(known ? { ...known, addedAt, held: heldBy(verdict, known) } : shownOf(file, verdict, addedAt))
+    const { signatures } = file
+    files.push(
+      known ? { ...known, addedAt, signatures, held: heldBy(verdict, known) } : shownOf(file, verdict, addedAt),
+    )
   }
   // The upstream may have removed what clients here rely on.
   files.push(...here.values())
   const { compare } = format.versions
   files.sort((a, b) => compare(a.version, b.version) || (a.arch < b.arch ? -1 : 1))
   const tags = tagsOf(format, upstream.tags, files)
-  return { listing: { ...local, files, tags, notes: { ...upstream.notes, ...local.notes } }, nextChangeAt }
+  return { listing: { ...local, files, tags, notes: notesOf(upstream.notes, local.notes) }, nextChangeAt }
+}
+
+/** What is known here, such as attestations, does not replace what the upstream says of the same version. */
+function notesOf(theirs: Listing['notes'], own: Listing['notes']): Record<string, VersionNote> {
+  const said = Object.entries(own).map(([version, note]): [string, VersionNote] => [
+    version,
+    { ...theirs[version], ...note },
+  ])
+  return { ...theirs, ...Object.fromEntries(said) }
 }
 
 /** One that waits for a review keeps the reason that clients read before it was here, if that does not end by itself. */
@@ -113,9 +126,9 @@ function heldBy({ reasons }: CurationVerdict, { held }: ListedFile): HeldFile | 
 }
 
 function shownOf(file: UpstreamFile, { effect, reasons }: CurationVerdict, addedAt: Date): ListedFile {
-  const { version, arch, filename, sizeBytes, digests, facts, url } = file
+  const { version, arch, filename, sizeBytes, digests, facts, url, signatures } = file
   const held = effect === 'list' ? null : { reason: sentenceOf(reasons), isListed: effect === 'explain' }
-  return { version, arch, filename, sizeBytes, digests, facts, addedAt, held, url }
+  return { version, arch, filename, sizeBytes, digests, facts, addedAt, held, url, signatures }
 }
 
 /** `latest` is the newest stable version that clients get, up to the one that the upstream calls so. */

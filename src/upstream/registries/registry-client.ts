@@ -34,6 +34,11 @@ export interface RegistryClient {
    * @throws Problem('upstream_error' or 'forbidden_target')
    */
   file(at: RegistryAddress, url: string, mostBytes: number): Promise<AsyncIterable<Uint8Array>>
+  /**
+   * A small text about files, in UTF-8; null when there is none. Another host than that of the list gets no credential.
+   * @throws Problem('upstream_error' or 'forbidden_target')
+   */
+  text(at: RegistryAddress, url: string, mostBytes: number): Promise<string | null>
 }
 
 /** The largest packuments have 40 MB. */
@@ -43,6 +48,8 @@ const IDLE_MS = 20_000
 /** A file may take a minute, plus the time of its bytes at 50 KB/s. */
 const LEAST_BYTES_PER_MS = 50
 const PARSE_MS = 60_000
+/** Clients wait for the file that the text is about. */
+const TEXT_MS = 8000
 
 export function createRegistryClient(deps: {
   http: Pick<HttpClient, 'open'>
@@ -89,26 +96,42 @@ export function createRegistryClient(deps: {
         etag: typeof stated === 'string' ? stated : null,
       }
     },
+    async text(at, url, mostBytes) {
+      const answer = await open(url, headersFor(at, url), mostBytes, TEXT_MS)
+      if (answer.status === 404 || answer.status === 410) return null
+      if (answer.status !== 200) throw refusedStatus(url, answer)
+      const pieces: Uint8Array[] = []
+      for await (const piece of plainBody(answer, url)) pieces.push(piece)
+      return new TextDecoder().decode(Buffer.concat(pieces))
+    },
     async file(at, url, mostBytes) {
-      const isOwn = new URL(url).origin === new URL(at.url).origin
-      const headers = { 'accept-encoding': 'identity', ...(isOwn ? credentialOf(at) : {}) }
+      const headers = headersFor(at, url)
       const answer = await open(url, headers, mostBytes, LISTING_MS + Math.ceil(mostBytes / LEAST_BYTES_PER_MS))
       if (answer.status !== 200) throw refusedStatus(url, answer)
-      const encoding = String(answer.headers['content-encoding'] ?? 'identity')
-      if (encoding === 'identity') return translated(answer.body)
-      answer.discard()
-      throw refused('malformed', `${new URL(url).host} sent a file in the encoding ${encoding.slice(0, 20)}, unasked`)
+      return plainBody(answer, url)
     },
   }
 }
 
 const credentialOf = ({ authorization }: RegistryAddress): Record<string, string> =>
   authorization === null ? {} : { authorization }
+const headersFor = (at: RegistryAddress, url: string): Record<string, string> => ({
+  'accept-encoding': 'identity',
+  ...(new URL(url).origin === new URL(at.url).origin ? credentialOf(at) : {}),
+})
 const conditionOf = (etag: string | null): Record<string, string> => (etag === null ? {} : { 'if-none-match': etag })
 
 function refusedStatus(url: string, answer: HttpAnswer): Error {
   answer.discard()
   return refused('status', `${new URL(url).host} answered ${answer.status}`)
+}
+
+/** @throws Problem('upstream_error') for one that is encoded */
+function plainBody({ headers, body, discard }: HttpAnswer, url: string): AsyncIterable<Uint8Array> {
+  const encoding = String(headers['content-encoding'] ?? 'identity')
+  if (encoding === 'identity') return translated(body)
+  discard()
+  throw refused('malformed', `${new URL(url).host} sent a file in the encoding ${encoding.slice(0, 20)}, unasked`)
 }
 
 /** Lists are asked for by gzip, which makes them ten times smaller. */

@@ -65,6 +65,8 @@ export const STEPS: Record<string, string> = {
   cve: 'Vulnerabilities',
   cve_scan: 'Vulnerabilities',
   gpg: 'Signature',
+  curation: 'Rules of the proxy',
+  attestations: 'Attestations',
   dependencies: 'Dependencies',
   publication: 'Publication',
 }
