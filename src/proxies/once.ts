@@ -13,7 +13,8 @@ const LOOK_MS = 200
 export interface Once {
   /**
    * Runs the work, or waits for whoever runs it. It goes on when nobody waits any more.
-   * @param isDone asked when another replica has ended: whether nothing is left to do
+   * @param isDone asked while another replica does it: whether nothing is left to do
+   * @param work sees itself whether there is nothing to do: another replica may have ended just before
    */
   run(key: string, isDone: () => Promise<boolean>, work: () => Promise<void>): Promise<void>
 }
@@ -55,10 +56,7 @@ export function createOnce({ db, clock, wait }: { db: Db; clock: Clock; wait(ms:
       await wait(LOOK_MS)
       if (await isDone()) return
     }
-    // It may have ended between the last look and the taking.
-    await holding(key, async () => {
-      if (!(await isDone())) await work()
-    })
+    await holding(key, work)
   }
 
   return {

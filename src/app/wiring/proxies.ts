@@ -56,7 +56,7 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
   }
   const upstreamFiles = createUpstreamFiles(shared)
   const proxies = createProxies({
-    ...{ db, repositories, reader, withheld, log, upstreamFiles },
+    ...{ repositories, reader, withheld, log, upstreamFiles },
     upstreamListings: createUpstreamListings(shared),
     descriptions: createDescriptions({ ...shared, find: upstreamFiles.find }),
     patienceMs: (repository) => shared.formatOf(repository).upstream!.patienceMs,
