@@ -26,12 +26,12 @@ export type Libraries = ReturnType<typeof createLibraries>
 /** Repositories of libraries, as their routes use them. */
 export function createLibraries(foundation: Foundation, publishing: Publishing, { engines, intake }: Gate) {
   const { env, db, clock, audit, paths, pool, staging, secretBox, log } = foundation
-  const { libraries, listings, slowReaders, readers } = publishing
+  const { libraries, listings, readers } = publishing
   const http = createHttpClient({
     allowPrivate: env.allowPrivateSources,
     proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
   })
-  const client = createRegistryClient({ http, readers: slowReaders, newPath: staging.newPath })
+  const client = createRegistryClient({ http, readers, newPath: staging.newPath })
   const repositories = createRepositories({ db, clock, audit, secretBox, paths })
   const accessLog = createAccessLog({
     ...{ clock, log, mostBytes: env.accessLogMb * 1024 * 1024 },

@@ -21,10 +21,10 @@ export const ABOUT = ['license', 'homepage', 'repository', 'bugs', 'keywords', '
 
 type File = ListedFile<NpmRecord>
 
-export function documents(listing: Listing<NpmRecord>): ListingDocument[] {
+export function* documents(listing: Listing<NpmRecord>): Generator<ListingDocument> {
   const offered = listing.files.filter(({ held }) => held === null)
   const held = listing.files.filter((file) => file.held?.isListed)
-  if (offered.length + held.length === 0) return []
+  if (offered.length + held.length === 0) return
   const { name, modifiedAt } = listing
   const tags = tagsOf(listing, offered)
   const modified = modifiedAt.toISOString()
@@ -36,17 +36,15 @@ export function documents(listing: Listing<NpmRecord>): ListingDocument[] {
   const versionsAs = (shown: (file: File) => Fields) =>
     Object.fromEntries(offered.map((file) => [file.version, { ...shown(file), ...noteOn(listing, file.version) }]))
   const head = { name, 'dist-tags': tags }
-  const full = {
+  const full = () => ({
     ...{ _id: name, _rev: `1-${modifiedAt.getTime().toString(16)}`, ...head, ...restrictions, time },
     ...aboutOf(offered, tags),
     versions: versionsAs(fullVersion),
-  }
+  })
   // pnpm wants `time` here too.
-  const short = { ...head, modified, ...restrictions, time, versions: versionsAs(shortVersion) }
-  return [
-    { form: 'full', media: 'application/json', text: JSON.stringify(full) },
-    { form: 'short', media: SHORT_MEDIA, text: JSON.stringify(short) },
-  ]
+  const short = () => ({ ...head, modified, ...restrictions, time, versions: versionsAs(shortVersion) })
+  yield { form: 'full', media: 'application/json', text: JSON.stringify(full()) }
+  yield { form: 'short', media: SHORT_MEDIA, text: JSON.stringify(short()) }
 }
 
 /** Tags of versions that clients can have. `latest` is among them as long as there is any such version. */

@@ -13,7 +13,7 @@ import type { Db } from '../../store/db.ts'
 import { listingPath, prepareListing, removeListing } from '../../store/files/listing-files.ts'
 import type { Paths } from '../../store/paths.ts'
 import { filesOf, stateBehind } from './listing-query.ts'
-import { isSmall } from './upstream-listing.ts'
+import { isLarge, isSmall } from './upstream-listing.ts'
 import { renderListing, type RenderArgument, type Rendered } from './render.ts'
 
 /** Names of one query. */
@@ -93,7 +93,12 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
     const { local, upstream } = argument
     if (local.files.length <= MOST_SMALL_FILES && (!upstream || isSmall(upstream)))
       return renderListing(format, argument)
-    return askJob(deps.readers, 'publish-listing', argument, { subject: 'rendering the name', isDone: isRendered })
+    const options = {
+      subject: 'rendering the name',
+      isLarge: upstream !== null && isLarge(upstream),
+      isDone: isRendered,
+    }
+    return askJob(deps.readers, 'publish-listing', argument, options)
   }
 
   /** @returns whether clients see the newest revision now, as far as is known */
@@ -105,7 +110,7 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
   ): Promise<boolean> {
     const path = listingPath(paths.listings, repository, name)
     const prepared = content
-      ? await prepareListing(path, Buffer.from(content.buffer, content.byteOffset, content.byteLength))
+      ? await prepareListing(path, content)
       : { replace: () => removeListing(path), discard: async () => {} }
     checkpoint('before-flip')
     try {
@@ -225,5 +230,6 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
 
 const isRendered = (value: unknown): value is Rendered => {
   const { content, nextChangeAt } = (value ?? {}) as Partial<Rendered>
-  return (content === null || content instanceof Uint8Array) && (nextChangeAt === null || nextChangeAt instanceof Date)
+  const arePieces = Array.isArray(content) && content.every((piece) => piece instanceof Uint8Array)
+  return (content === null || arePieces) && (nextChangeAt === null || nextChangeAt instanceof Date)
 }

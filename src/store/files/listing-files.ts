@@ -52,12 +52,13 @@ export function listingPath(root: string, repository: string, name: string): str
   return join(listingsDirectory(root, repository), digest.slice(0, 2), digest)
 }
 
-export function encodeListing({ documents, ...rest }: PublishedListing): Buffer {
+/** @returns its content in pieces */
+export function encodeListing({ documents, ...rest }: PublishedListing): Buffer[] {
   const head: ListingHead = {
     ...rest,
     documents: documents.map(({ form, media, bytes }) => ({ form, media, length: bytes.byteLength })),
   }
-  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...documents.map(({ bytes }) => bytes)])
+  return [Buffer.from(`${JSON.stringify(head)}\n`), ...documents.map(({ bytes }) => bytes)]
 }
 
 /** @throws Error for a file that is damaged */
@@ -110,7 +111,7 @@ export interface PreparedListing {
 }
 
 /** Writes the content beside its place, flushed. */
-export async function prepareListing(path: string, content: Buffer): Promise<PreparedListing> {
+export async function prepareListing(path: string, content: readonly Uint8Array[]): Promise<PreparedListing> {
   await ensureDirectory(dirname(path))
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
   await writeDurably(temporary, content)
