@@ -4,9 +4,9 @@ import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 
-/** A holder that does not renew its row for this long has died. */
-const HELD_MS = 30_000
-const RENEW_MS = 10_000
+/** A holder that does not renew its row for this long has died or is frozen: another one is done before clients of npm give up. */
+const HELD_MS = 15_000
+const RENEW_MS = 4_000
 /** How often another replica looks whether the work has ended. */
 const LOOK_MS = 200
 

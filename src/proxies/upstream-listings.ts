@@ -189,7 +189,8 @@ export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListi
         failed.delete(key)
       } catch (error) {
         if (!isProblem(error)) throw error
-        failed.set(key, { until: clock.now().getTime() + FAILED_MS, error })
+        // A full disk is no fault of the upstream.
+        if (isProblem(error, 'upstream_error')) failed.set(key, { until: clock.now().getTime() + FAILED_MS, error })
         if (!stale) throw error
         deps.log.warn(
           { err: error, repository: repository.key, name },
