@@ -74,7 +74,8 @@ async function measured(what: string, upstream: string, root?: string): Promise<
     : null
   const turns = join(dir, 'turns')
   const noting = notingTurns(turns)
-  if (values.profile) noting['NODE_OPTIONS'] += ` --cpu-prof --cpu-prof-dir=${resolve(values.profile)}`
+  if (values.profile)
+    noting['NODE_OPTIONS'] = `${noting['NODE_OPTIONS']} --cpu-prof --cpu-prof-dir=${resolve(values.profile)}`
   const service = await startService({
     ...{
       optimized: true,

@@ -94,8 +94,9 @@ export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListi
   const isWithin = ({ fetched_at: at }: Pick<Standing, 'fetched_at'>, ms: number): boolean =>
     at !== null && clock.now().getTime() - at.getTime() < ms
 
-  /** One statement with the questions whether the name is owned, because a claim that was made meanwhile wins, and whether the
-   * repository still has the upstream that answered.
+  /**
+   * One statement with the questions whether the name is owned, because a claim that was made meanwhile wins, and whether the repository
+   * still has the upstream that answered.
    */
   async function keep(
     repository: Repository,

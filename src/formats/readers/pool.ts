@@ -138,6 +138,7 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
 
   /** An idle reader, a new one, or the next one that becomes free. */
   async function find(): Promise<Slot> {
+    if (closed) throw isClosed()
     for (let place = idle.pop(); place; place = idle.pop()) if (!place.reader.isDead()) return place
     if (all.size < mostReaders) return add()
     return inLine()
@@ -174,7 +175,6 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
 
   return {
     async acquire(subject = SUBJECT, isLarge = false) {
-      if (closed) throw isClosed()
       const endTurn = isLarge ? await turnOfLarge() : () => {}
       const place = await find().catch((error: unknown) => {
         endTurn()
