@@ -158,8 +158,11 @@ export interface RegistryFormat<Rec = unknown> extends IntakeFormat<Rec> {
   canonicalName(name: string): string | null
   /** The file that clients mean by a path below the address of a repository, decoded; null for a path of no file. */
   fileAt(path: string): { name: string; filename: string } | null
-  /** The documents of a name; none if it has nothing to show. Held files are in them if clients can show the reason. */
-  documents(listing: Listing<Rec>): ListingDocument[]
+  /**
+   * The documents of a name; none if it has nothing to show. Held files are in them if clients can show the reason. Large ones are made
+   * one after the other, as they are taken.
+   */
+  documents(listing: Listing<Rec>): Iterable<ListingDocument>
   readonly attestations: AttestationReading<Rec>
   /** of the formats that proxies exist for */
   readonly upstream?: UpstreamReading<Rec>

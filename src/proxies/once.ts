@@ -4,16 +4,17 @@ import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 
-/** A holder that does not renew its row for this long has died. */
-const HELD_MS = 30_000
-const RENEW_MS = 10_000
+/** A holder that does not renew its row for this long has died or is frozen: another one is done before clients of npm give up. */
+const HELD_MS = 15_000
+const RENEW_MS = 4_000
 /** How often another replica looks whether the work has ended. */
 const LOOK_MS = 200
 
 export interface Once {
   /**
    * Runs the work, or waits for whoever runs it. It goes on when nobody waits any more.
-   * @param isDone asked when another replica has ended: whether nothing is left to do
+   * @param isDone asked while another replica does it: whether nothing is left to do
+   * @param work sees itself whether there is nothing to do: another replica may have ended just before
    */
   run(key: string, isDone: () => Promise<boolean>, work: () => Promise<void>): Promise<void>
 }
@@ -55,10 +56,7 @@ export function createOnce({ db, clock, wait }: { db: Db; clock: Clock; wait(ms:
       await wait(LOOK_MS)
       if (await isDone()) return
     }
-    // It may have ended between the last look and the taking.
-    await holding(key, async () => {
-      if (!(await isDone())) await work()
-    })
+    await holding(key, work)
   }
 
   return {

@@ -5,9 +5,7 @@ import { atMost } from '../kernel/in-time.ts'
 import type { Actor, Repositories, Repository } from '../registries/repositories.ts'
 import type { RegistryReader } from '../serve/registries/registry-reader.ts'
 import type { ReachableFile } from '../store/files/listing-files.ts'
-import type { Db } from '../store/db.ts'
 import type { Descriptions } from './descriptions.ts'
-import { isOwned } from './owned.ts'
 import type { UpstreamFiles } from './upstream-files.ts'
 import type { UpstreamListings } from './upstream-listings.ts'
 import type { Withheld } from './withheld.ts'
@@ -44,7 +42,6 @@ export interface Proxies {
 }
 
 export interface ProxyDeps {
-  db: Db
   repositories: Pick<Repositories, 'get' | 'find' | 'ownerOf'>
   reader: Pick<RegistryReader, 'listing'>
   upstreamListings: UpstreamListings
@@ -61,9 +58,7 @@ const RETRY_SECONDS = 5
 const REQUEST_MS = 40_000
 
 export function createProxies(deps: ProxyDeps): Proxies {
-  const { db, repositories, reader, upstreamListings, upstreamFiles, withheld } = deps
-
-  const isOwnedHere = ({ format }: Repository, name: string) => isOwned(db, format, name)
+  const { repositories, reader, upstreamListings, upstreamFiles, withheld } = deps
 
   async function listed({ owner, name, filename }: FileIn): Promise<ReachableFile> {
     const listing = await reader.listing(owner, name)
@@ -93,7 +88,6 @@ export function createProxies(deps: ProxyDeps): Proxies {
       if (repository.kind === 'hosted') return repository.key
       const hosted = repository.kind === 'group' ? await repositories.ownerOf(repository, name) : null
       if (hosted !== null) return hosted
-      if (await isOwnedHere(repository, name)) return null
       // One that does not answer ends the search: its name must not come from a later member instead.
       for (const key of repository.kind === 'proxy' ? [repository.key] : repository.members) {
         const proxy = key === repository.key ? repository : await repositories.get(key)
@@ -118,8 +112,8 @@ export function createProxies(deps: ProxyDeps): Proxies {
     },
     async request(repository, { name, version }, by) {
       if (repository.kind !== 'proxy') throw invalidField('name', `${repository.key} is no proxy`)
-      const hasName = !(await isOwnedHere(repository, name)) && (await upstreamListings.refresh(repository, name))
-      if (!hasName) throw new Problem('not_found', `${repository.key} has no ${name}`)
+      if (!(await upstreamListings.refresh(repository, name)))
+        throw new Problem('not_found', `${repository.key} has no ${name}`)
       const found = await upstreamFiles.find(repository, name, { version })
       if (found.length === 0) throw new Problem('not_found', `${repository.key} has no ${name} ${version}`)
       if (found.some(isRefused)) throw new Problem('policy_blocked', `an advisory calls ${name} ${version} malicious`)

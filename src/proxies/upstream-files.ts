@@ -112,10 +112,11 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
     }
     const meta = { method: 'proxy' as const, importedBy: by.name, origin: by.origin }
     try {
-      await inTurn(() => intake.accept(source, meta))
+      const { status } = await inTurn(() => intake.accept(source, meta))
       const kept = attested.kept()
       const release = { repository: repository.key, name, version: file.version }
       if (kept.length > 0) await deps.releaseNotes.attest(release, file.filename, kept, by)
+      else if (status === 'published') return
     } catch (error) {
       if (!isProblem(error, 'already_exists')) throw asUpstreamFault(error, file)
     }
@@ -127,6 +128,7 @@ export function createUpstreamFiles(deps: UpstreamFileDeps): UpstreamFiles {
     async bring(repository, name, filename, by, found) {
       const isDone = () => hasRecord(repository, name, filename)
       await once.run(`file ${repository.key} ${name} ${filename}`, isDone, async () => {
+        if (await isDone()) return
         const [wanted] = found ? [found] : await find(repository, name, { filename })
         if (!wanted) throw new Problem('not_found', `the upstream of ${repository.key} has no ${filename} of ${name}`)
         await take(repository, name, wanted, by)

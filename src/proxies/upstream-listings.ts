@@ -9,11 +9,10 @@ import type { Log } from '../kernel/log.ts'
 import type { ListingPublisher } from '../publish/listing/listing-publisher.ts'
 import type { Repository } from '../registries/repositories.ts'
 import type { Db } from '../store/db.ts'
-import { transaction } from '../store/transaction.ts'
 import type { RegistryAddress, RegistryClient } from '../upstream/registries/registry-client.ts'
 import type { Once } from './once.ts'
 import type { KnownFindings } from './known-findings.ts'
-import { isOwned } from './owned.ts'
+import { ownedHere } from './owned.ts'
 
 export interface UpstreamListingDeps {
   db: Db
@@ -30,7 +29,7 @@ export interface UpstreamListingDeps {
 export interface UpstreamListings {
   /**
    * Makes what clients read about a name as new as it has to be.
-   * @returns whether there is anything of the name
+   * @returns whether there is anything of the name; nothing of one that belongs to a repository here, which is not asked for
    * @throws Problem('upstream_error', ...) when the upstream fails and nothing of it is known
    */
   refresh(repository: Repository, name: string): Promise<boolean>
@@ -47,7 +46,10 @@ const FAILED_MS = 30_000
 
 /** What every request asks about a name. */
 interface Standing {
-  fetched_at: Date
+  /** whether the name belongs to a repository here */
+  owned: boolean
+  /** null when nothing is known of it */
+  fetched_at: Date | null
   /** whether it has versions at all: some may be here only */
   has: boolean
   next_change_at: Date | null
@@ -78,42 +80,43 @@ export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListi
     return rows[0] ?? null
   }
 
-  const standingOf = async (key: string, name: string): Promise<Standing | null> => {
-    const { rows } = await sql<Standing>`select u.fetched_at, l.next_change_at,
-        u.packed is not null or exists (select from packages p where p.distribution = u.repository and p.name = u.name) as has,
+  const standingOf = async ({ key, format }: Repository, name: string): Promise<Standing> => {
+    const { rows } = await sql<Standing>`select ${ownedHere(format, name)} as owned, u.fetched_at, l.next_change_at,
+        u.name is not null and (u.packed is not null
+          or exists (select from packages p where p.distribution = u.repository and p.name = u.name)) as has,
         coalesce(l.published_revision < l.revision, false) as behind
-      from upstream_listings u left join listings l on l.repository = u.repository and l.name = u.name
-      where u.repository = ${key} and u.name = ${name}`.execute(db)
-    return rows[0] ?? null
+      from (select ${key}::text as repository, ${name}::text as name) asked
+        left join upstream_listings u using (repository, name)
+        left join listings l on l.repository = u.repository and l.name = u.name`.execute(db)
+    return rows[0]!
   }
 
-  const isWithin = (known: Standing | null, ms: number): boolean =>
-    known !== null && clock.now().getTime() - known.fetched_at.getTime() < ms
+  const isWithin = ({ fetched_at: at }: Pick<Standing, 'fetched_at'>, ms: number): boolean =>
+    at !== null && clock.now().getTime() - at.getTime() < ms
 
   /**
-   * One transaction with the questions whether the name is owned, because a claim that was made meanwhile wins, and whether the
-   * repository still has the upstream that answered.
+   * One statement with the questions whether the name is owned, because a claim that was made meanwhile wins, and whether the repository
+   * still has the upstream that answered.
    */
   async function keep(
     repository: Repository,
     name: string,
     state: Partial<Stored> & { fetched_at: Date },
   ): Promise<void> {
-    await transaction(db, async (tx) => {
-      if (await isOwned(tx, repository.format, name)) return
-      const { rows } = await sql`select 1 from repositories
-        where key = ${repository.key} and upstream_url = ${repository.upstream_url} for share`.execute(tx)
-      if (rows.length === 0) return
-      await tx
-        .insertInto('upstream_listings')
-        .values({ ...EMPTY, repository: repository.key, name, ...state })
-        .onConflict((c) => c.columns(['repository', 'name']).doUpdateSet(state))
-        .execute()
-    })
+    const { key, format, upstream_url: url } = repository
+    const { fetched_at, packed, digest, etag, versions, findings } = { ...EMPTY, ...state }
+    const changed = Object.keys(state).map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`)
+    await sql`with proxy as (select key from repositories where key = ${key} and upstream_url = ${url} for share)
+      insert into upstream_listings (repository, name, fetched_at, packed, digest, etag, versions, findings)
+      select key, ${name}, ${fetched_at}::timestamptz, ${packed}::bytea, ${digest}, ${etag}, ${versions}::jsonb, ${findings}::jsonb
+      from proxy where not ${ownedHere(format, name)}
+      on conflict (repository, name) do update set ${sql.join(changed)}`.execute(db)
   }
 
   async function fetch(repository: Repository, name: string): Promise<void> {
     const known = await knownOf(repository.key, name)
+    // Another replica was faster.
+    if (known && isWithin(known, FRESH_MS)) return
     const format = deps.formatOf(repository)
     const of = { format: format.id, reading: format.upstream!, name }
     const etag = known?.listed ? known.etag : null
@@ -168,25 +171,27 @@ export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListi
     async refresh(repository, name) {
       const key = keyOf(repository, name)
       if ((missing.get(key) ?? 0) > clock.now().getTime()) return false
-      const known = await standingOf(repository.key, name)
-      if (known && isWithin(known, FRESH_MS)) {
+      const known = await standingOf(repository, name)
+      if (known.owned) return false
+      if (isWithin(known, FRESH_MS)) {
         await publishIfDue(repository.key, name, known)
         return known.has
       }
       const before = failed.get(key)
-      const stale = known?.has && isWithin(known, STALE_MS) ? known : null
+      const stale = known.has && isWithin(known, STALE_MS) ? known : null
       if (before && before.until > clock.now().getTime()) {
         if (!stale) throw before.error
         await publishIfDue(repository.key, name, stale)
         return true
       }
-      const isDone = async () => isWithin(await standingOf(repository.key, name), FRESH_MS)
+      const isDone = async () => isWithin(await standingOf(repository, name), FRESH_MS)
       try {
         await once.run(`listing ${key}`, isDone, () => fetch(repository, name))
         failed.delete(key)
       } catch (error) {
         if (!isProblem(error)) throw error
-        failed.set(key, { until: clock.now().getTime() + FAILED_MS, error })
+        // A full disk is no fault of the upstream.
+        if (isProblem(error, 'upstream_error')) failed.set(key, { until: clock.now().getTime() + FAILED_MS, error })
         if (!stale) throw error
         deps.log.warn(
           { err: error, repository: repository.key, name },
@@ -194,9 +199,10 @@ export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListi
         )
         await keepStale(repository, name)
       }
-      const after = await standingOf(repository.key, name)
-      if (after) await publishIfDue(repository.key, name, after)
-      return after?.has ?? false
+      const after = await standingOf(repository, name)
+      if (after.owned) return false
+      await publishIfDue(repository.key, name, after)
+      return after.has
     },
   }
 }
@@ -204,7 +210,7 @@ export function createUpstreamListings(deps: UpstreamListingDeps): UpstreamListi
 /** Another upstream is asked anew. */
 const keyOf = ({ key, upstream_url: url }: Repository, name: string): string => `${key} ${url} ${name}`
 
-const EMPTY = { digest: '', versions: '[]', findings: '{}' }
+const EMPTY: Stored = { packed: null, etag: null, digest: '', versions: '[]', findings: '{}' }
 
 interface Stored {
   packed: Uint8Array | null

@@ -77,15 +77,17 @@ export function createRepositories(deps: RepositoryDeps): Repositories {
   const { db, clock, audit, secretBox, paths } = deps
 
   async function find(key: string, within: Db = db): Promise<Repository | null> {
-    const row = await within.selectFrom('repositories').selectAll().where('key', '=', key).executeTakeFirst()
-    if (!row) return null
-    const members = await within
-      .selectFrom('repository_members')
-      .select('member')
-      .where('repository', '=', key)
-      .orderBy('position')
-      .execute()
-    return { ...row, members: members.map(({ member }) => member) }
+    const row = await within
+      .selectFrom('repositories')
+      .selectAll()
+      .select(
+        sql<string[]>`array(select member from repository_members where repository = key order by position)`.as(
+          'members',
+        ),
+      )
+      .where('key', '=', key)
+      .executeTakeFirst()
+    return row ?? null
   }
 
   async function get(key: string, within: Db = db): Promise<Repository> {

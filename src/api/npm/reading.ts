@@ -1,12 +1,11 @@
 // What clients of npm read: packuments, single versions, tarballs, dist-tags.
 import { Problem } from '../../domain/problem.ts'
 import { SHORT_MEDIA } from '../../formats/npm/documents.ts'
-import { nextTurn } from '../../kernel/next-turn.ts'
 import { pickJson, type Wanted } from '../../kernel/pick-json.ts'
 import type { Proxies } from '../../proxies/proxies.ts'
 import type { Repositories } from '../../registries/repositories.ts'
-import type { RegistryReader, SentDocument } from '../../serve/registries/registry-reader.ts'
-import { isStored, type PublishedListing } from '../../store/files/listing-files.ts'
+import { plainOf, type RegistryReader, type SentDocument } from '../../serve/registries/registry-reader.ts'
+import { isStored, type ListingHead } from '../../store/files/listing-files.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
 import { readable, requireOwner, type Asking } from '../registries/access.ts'
 import { sendDocument, type SendFile } from '../registries/answers.ts'
@@ -26,7 +25,7 @@ export interface ReadingDeps {
 interface Found {
   owner: string
   name: string
-  listing: PublishedListing
+  listing: ListingHead
 }
 
 /** @throws Problem as `readable`, or 'not_found' */
@@ -105,7 +104,7 @@ export function prefersShort(accept: string | undefined): boolean {
 }
 
 /** One version of a packument, by its number or a tag. @throws Problem('not_found' or 'policy_hold') */
-async function versionIn(document: SentDocument, { name, files }: PublishedListing, wanted: string): Promise<string> {
+async function versionIn(document: SentDocument, { name, files }: ListingHead, wanted: string): Promise<string> {
   const file = Object.values(files).find(({ version }) => version === wanted)
   if (file?.held) throw held(name, wanted, file.held)
   let version = wanted
@@ -123,18 +122,12 @@ async function versionIn(document: SentDocument, { name, files }: PublishedListi
 
 /** Documents may have megabytes, which are read in pieces so that other requests have their turns. */
 async function* valuesIn(
-  { plain }: SentDocument,
+  document: SentDocument,
   want: (path: readonly string[]) => Wanted,
 ): AsyncGenerator<unknown, void, undefined> {
-  for await (const picked of pickJson(inPieces(plain), want, plain.byteLength))
+  for await (const picked of pickJson(plainOf(document), want, MOST_PICKED_BYTES))
     if ('value' in picked) yield picked.value
 }
 
-const PIECE_BYTES = 256 * 1024
-
-async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) {
-    yield bytes.subarray(at, at + PIECE_BYTES)
-    await nextTurn()
-  }
-}
+/** Tags, and a version. */
+const MOST_PICKED_BYTES = 16 * 1024 * 1024

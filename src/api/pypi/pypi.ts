@@ -120,5 +120,5 @@ async function storedMetadata(db: Db, sha256: string): Promise<Buffer | null> {
 /** The date says nothing, so that only the entity tag tells whether a client has this state. */
 async function encoded(plain: Buffer) {
   const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
-  return { plain, gzip: await gzipped(plain), etag, modifiedAt: Date.now() }
+  return { gzip: await gzipped(plain), etag, modifiedAt: Date.now() }
 }

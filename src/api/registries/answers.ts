@@ -9,7 +9,7 @@ import { accessOf, type AccessLog } from '../../serve/access-log.ts'
 import { answerWithStream, type Exchange, type Part } from '../../serve/files/answers.ts'
 import { evaluate, lastModified, validatorsOf } from '../../serve/files/conditions.ts'
 import { fileHeaders } from '../../serve/files/file-headers.ts'
-import type { SentDocument } from '../../serve/registries/registry-reader.ts'
+import { plainOf, type SentDocument } from '../../serve/registries/registry-reader.ts'
 import type { StoredFile } from '../../store/files/listing-files.ts'
 import type { FileId, Pool } from '../../store/files/pool.ts'
 
@@ -19,10 +19,7 @@ interface Call {
 }
 
 /** A document of a name: it may change with the next publish, so clients ask again, and get 304 while it is the same. */
-export function sendDocument(
-  { raw, reply }: Call,
-  { media, etag, modifiedAt, plain, gzip }: SentDocument,
-): FastifyReply {
+export function sendDocument({ raw, reply }: Call, { media, etag, modifiedAt, gzip }: SentDocument): FastifyReply {
   const now = Date.now()
   const validators = validatorsOf(etag, modifiedAt, now)
   reply.headers({
@@ -36,7 +33,7 @@ export function sendDocument(
   if (outcome === 'not_modified') return reply.code(304).send()
   if (outcome === 'precondition_failed') return reply.code(412).send()
   reply.type(media)
-  if (!acceptsGzip(raw.headers['accept-encoding'])) return reply.send(plain)
+  if (!acceptsGzip(raw.headers['accept-encoding'])) return reply.send(plainOf({ gzip }))
   return reply.header('content-encoding', 'gzip').send(gzip)
 }
 

@@ -29,12 +29,12 @@ export type Libraries = ReturnType<typeof createLibraries>
 /** Repositories of libraries, as their routes use them. */
 export function createLibraries(foundation: Foundation, publishing: Publishing, { engines, intake, provenance }: Gate) {
   const { env, db, clock, audit, paths, pool, staging, secretBox, log } = foundation
-  const { libraries, listings, slowReaders, readers } = publishing
+  const { libraries, listings, readers } = publishing
   const http = createHttpClient({
     allowPrivate: env.allowPrivateSources,
     proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
   })
-  const client = createRegistryClient({ http, readers: slowReaders, newPath: staging.newPath })
+  const client = createRegistryClient({ http, readers, newPath: staging.newPath })
   const repositories = createRepositories({ db, clock, audit, secretBox, paths })
   const accessLog = createAccessLog({
     ...{ clock, log, mostBytes: env.accessLogMb * 1024 * 1024 },
@@ -62,7 +62,7 @@ export function createLibraries(foundation: Foundation, publishing: Publishing, 
   const attested = createAttested({ ...shared, keys, provenance })
   const upstreamFiles = createUpstreamFiles({ ...shared, releaseNotes, attested })
   const proxies = createProxies({
-    ...{ db, repositories, reader, withheld, log, upstreamFiles },
+    ...{ repositories, reader, withheld, log, upstreamFiles },
     upstreamListings: createUpstreamListings(shared),
     descriptions: createDescriptions({ ...shared, find: upstreamFiles.find }),
     patienceMs: (repository) => shared.formatOf(repository).upstream!.patienceMs,

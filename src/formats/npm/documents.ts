@@ -23,10 +23,10 @@ export const ABOUT = ['license', 'homepage', 'repository', 'bugs', 'keywords', '
 
 type File = ListedFile<NpmRecord>
 
-export function documents(listing: Listing<NpmRecord>): ListingDocument[] {
+export function* documents(listing: Listing<NpmRecord>): Generator<ListingDocument> {
   const offered = listing.files.filter(({ held }) => held === null)
   const held = listing.files.filter((file) => file.held?.isListed)
-  if (offered.length + held.length === 0) return []
+  if (offered.length + held.length === 0) return
   const { name, modifiedAt } = listing
   const tags = tagsOf(listing, offered)
   const modified = modifiedAt.toISOString()
@@ -38,23 +38,24 @@ export function documents(listing: Listing<NpmRecord>): ListingDocument[] {
   const versionsAs = (shown: (file: File) => Fields) =>
     Object.fromEntries(offered.map((file) => [file.version, { ...shown(file), ...noteOn(listing, file.version) }]))
   const head = { name, 'dist-tags': tags }
-  const full = {
+  const full = () => ({
     ...{ _id: name, _rev: `1-${modifiedAt.getTime().toString(16)}`, ...head, ...restrictions, time },
     ...aboutOf(offered, tags),
     versions: versionsAs((file) => fullVersion(file, attestationsOf(listing, file))),
-  }
+  })
   // pnpm wants `time` here too.
-  const short = { ...head, modified, ...restrictions, time, versions: versionsAs(shortVersion) }
-  return [
-    { form: 'full', media: 'application/json', text: JSON.stringify(full) },
-    { form: 'short', media: SHORT_MEDIA, text: JSON.stringify(short) },
-    ...offered.flatMap((file): ListingDocument[] => {
-      const attestations = attestationsOf(listing, file)
-      if (!attestations) return []
-      const form = attestationsForm(file.version)
-      return [{ form, media: 'application/json', text: JSON.stringify({ attestations }) }]
-    }),
-  ]
+  const short = () => ({ ...head, modified, ...restrictions, time, versions: versionsAs(shortVersion) })
+  yield { form: 'full', media: 'application/json', text: JSON.stringify(full()) }
+  yield { form: 'short', media: SHORT_MEDIA, text: JSON.stringify(short()) }
+  for (const file of offered) {
+    const attestations = attestationsOf(listing, file)
+    if (attestations)
+      yield {
+        form: attestationsForm(file.version),
+        media: 'application/json',
+        text: JSON.stringify({ attestations }),
+      }
+  }
 }
 
 /** Tags of versions that clients can have. `latest` is among them as long as there is any such version. */

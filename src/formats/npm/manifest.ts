@@ -22,8 +22,12 @@ const PLATFORMS = ['os', 'cpu', 'libc'] as const
 export type Fields = Record<string, unknown>
 
 /** @throws Problem('invalid_package') */
-export function readManifest(bytes: Uint8Array): Manifest {
-  const fields = parse(bytes)
+export const readManifest = (bytes: Uint8Array): Manifest => manifestOf(parse(bytes))
+
+/** Takes keys that would set a prototype away from what it is given. @throws Problem('invalid_package') */
+export function manifestOf(fields: Fields): Manifest {
+  requireSimple(fields)
+  if (!isStorableJson(fields)) throw invalid('the file package.json has a NUL or half a surrogate pair')
   const { name, version } = fields
   if (typeof name !== 'string' || canonicalName(name) !== name)
     throw invalid(`the file package.json has the name ${shown(name)}, which no package may have`)
@@ -44,8 +48,6 @@ function parse(bytes: Uint8Array): Fields {
     throw invalid('the file package.json is not JSON in UTF-8', error)
   }
   if (!isObject(value)) throw invalid('the file package.json is not an object')
-  requireSimple(value)
-  if (!isStorableJson(value)) throw invalid('the file package.json has a NUL or half a surrogate pair')
   return value
 }
 

@@ -179,7 +179,7 @@ describe('the documents', () => {
   const refused = { reason: 'it was rejected', isListed: false }
   const documentsOf = (files: ListedFile<NpmRecord>[], more: Partial<Listing<NpmRecord>> = {}) => {
     const made = npmFormat.documents({ name: '@s/lib', files, tags: {}, notes: {}, modifiedAt: new Date(1), ...more })
-    return made.map(({ text }) => JSON.parse(text) as Record<string, any>)
+    return Array.from(made, ({ text }) => JSON.parse(text) as Record<string, any>)
   }
 
   test.each<[string, string[], Record<string, string>, object]>([

@@ -11,7 +11,7 @@ import { pickJson, type Wanted } from '../../kernel/pick-json.ts'
 import { refused } from '../catalog.ts'
 import type { UpstreamFile, UpstreamListing, UpstreamReading } from '../registry-format.ts'
 import { ABOUT, INSTALLED } from './documents.ts'
-import { DEPENDENCIES, licenseOf, readManifest, type Fields, type Manifest } from './manifest.ts'
+import { DEPENDENCIES, licenseOf, manifestOf, type Fields, type Manifest } from './manifest.ts'
 import { NPM_ARCH, npmFilename, type NpmRecord } from './read.ts'
 import { isStable, versions } from './versions.ts'
 
@@ -32,23 +32,28 @@ export const npmUpstream: UpstreamReading<NpmRecord> = {
   keysPath: '-/npm/v1/keys',
 }
 
+type ListedVersion = UpstreamFile<NpmRecord> & { deprecated: VersionNote | null }
+
 interface Parts {
   tags: Fields
   times: Fields
-  versions: Map<string, Fields>
+  versions: Map<string, ListedVersion | null>
 }
 
 async function parse(path: string, name: string, url: string): Promise<UpstreamListing<NpmRecord>> {
-  const parts = await partsOf(path)
+  const parts = await partsOf(path, name, url)
   const latest = parts.tags['latest']
   const notes: Record<string, VersionNote> = {}
   const files: UpstreamFile<NpmRecord>[] = []
-  for (const [version, fields] of parts.versions) {
-    const manifest = manifestOf(fields, name, version)
-    const file = manifest && fileOf(fields, slim(manifest, version === latest), parts.times[version], url)
-    if (!file) continue
+  for (const [version, listed] of parts.versions) {
+    if (!listed) continue
+    const { deprecated, ...file } = listed
+    const { record } = file.facts
+    // The dates and tags are behind the versions.
+    file.publishedAt = dateOf(parts.times[version])
+    if (version !== latest) record.manifest = picked(record.manifest, KEPT)
     files.push(file)
-    if (typeof fields['deprecated'] === 'string') notes[version] = { deprecated: fields['deprecated'].slice(0, 1000) }
+    if (deprecated) notes[version] = deprecated
   }
   files.sort((a, b) => versions.compare(a.version, b.version))
   const known = new Set(files.map(({ version }) => version))
@@ -58,7 +63,8 @@ async function parse(path: string, name: string, url: string): Promise<UpstreamL
 
 const WHOLE: readonly string[] = ['dist-tags', 'time']
 
-async function partsOf(path: string): Promise<Parts> {
+/** Each version is reduced as it arrives: in full, those of a list of 40 MB take 300 MB. */
+async function partsOf(path: string, name: string, url: string): Promise<Parts> {
   const parts: Parts = { tags: {}, times: {}, versions: new Map() }
   const want = ([first = '', second, third]: readonly string[]): Wanted => {
     if (second === undefined) return WHOLE.includes(first) ? 'whole' : first === 'versions' ? 'inside' : 'nothing'
@@ -70,7 +76,7 @@ async function partsOf(path: string): Promise<Parts> {
       const [first, version] = picked.path
       if (first === 'dist-tags') parts.tags = picked.value
       else if (first === 'time') parts.times = picked.value
-      else parts.versions.set(version!, picked.value)
+      else parts.versions.set(version!, versionOf(picked.value, name, version!, url))
       if (parts.versions.size > MOST_VERSIONS)
         throw refused('malformed', `it lists more than ${MOST_VERSIONS} versions`)
     }
@@ -83,23 +89,33 @@ async function partsOf(path: string): Promise<Parts> {
 }
 
 /** Null for a version that no client could use, or that is listed under another name. */
-function manifestOf(fields: Fields, name: string, version: string): Manifest | null {
+function versionOf(fields: Fields, name: string, version: string, url: string): ListedVersion | null {
   try {
-    const manifest = readManifest(Buffer.from(JSON.stringify(fields)))
-    return manifest.name === name && manifest.version === version ? manifest : null
+    const manifest = manifestOf(fields)
+    if (manifest.name !== name || manifest.version !== version) return null
+    const file = fileOf(fields, picked(manifest, [...INSTALLED, ...ABOUT]), url)
+    const { deprecated } = fields
+    return (
+      file && { ...file, deprecated: typeof deprecated === 'string' ? { deprecated: deprecated.slice(0, 1000) } : null }
+    )
   } catch (error) {
     if (isProblem(error)) return null
     throw error
   }
 }
 
-/** Thousands of versions are kept and shown together. */
-function slim(manifest: Manifest, isLatest: boolean): Manifest {
-  const kept = isLatest ? [...INSTALLED, ...ABOUT] : [...INSTALLED, 'license']
-  return Object.fromEntries(kept.flatMap((key) => (key in manifest ? [[key, manifest[key]]] : []))) as Manifest
+/** Thousands of versions are kept and shown together, and only the newest says something about the package. */
+const KEPT = [...INSTALLED, 'license']
+
+const picked = (manifest: Manifest, keys: readonly string[]): Manifest =>
+  Object.fromEntries(keys.flatMap((key) => (key in manifest ? [[key, manifest[key]]] : []))) as Manifest
+
+function dateOf(time: unknown): number | null {
+  const at = typeof time === 'string' ? Date.parse(time) : NaN
+  return Number.isNaN(at) ? null : at
 }
 
-function fileOf(fields: Fields, manifest: Manifest, time: unknown, base: string): UpstreamFile<NpmRecord> | null {
+function fileOf(fields: Fields, manifest: Manifest, base: string): UpstreamFile<NpmRecord> | null {
   const dist = objectAt(fields, 'dist')
   const url = addressOf(dist['tarball'], base)
   const digests = digestsOf(dist)
@@ -108,7 +124,6 @@ function fileOf(fields: Fields, manifest: Manifest, time: unknown, base: string)
   const hasInstallScript =
     fields['hasInstallScript'] === true ||
     ['preinstall', 'install', 'postinstall'].some((key) => Object.hasOwn(scripts, key))
-  const at = typeof time === 'string' ? Date.parse(time) : NaN
   const count = (value: unknown) => (typeof value === 'number' && value >= 0 ? Math.floor(value) : 0)
   const license = licenseOf(fields)
   const facts: PackageFacts<NpmRecord> = {
@@ -122,8 +137,7 @@ function fileOf(fields: Fields, manifest: Manifest, time: unknown, base: string)
   }
   return {
     ...{ version: manifest.version, arch: NPM_ARCH, filename: npmFilename(manifest), url, sizeBytes: null, digests },
-    ...{ publishedAt: Number.isNaN(at) ? null : at, hasInstallScript },
-    facts,
+    ...{ publishedAt: null, hasInstallScript, facts },
     ...(Array.isArray(dist['signatures']) ? { signatures: signaturesOf(dist) } : {}),
     ...(isObject(dist['attestations']) ? { attestedAt: attestationsAt(manifest, base) } : {}),
   }

@@ -17,6 +17,8 @@ export interface ReaderOptions {
 
 /** The largest accepted packages need 120 MB of heap. */
 const HEAP_MB = 256
+/** The young generation, three times. Node takes 32 MB; with 4 a list of 40 MB takes 40 MB less, in the same time (November 2026). */
+const SEMI_SPACE_MB = 4
 /** An idle reader has 75 MB; a dictionary of xz takes 100 MB, a window of zstd 128 MB. */
 export const RESIDENT_MB = 640
 /** Memory that a reader maps and never writes to: room for code, stacks of threads (640 MB, November 2026). */
@@ -61,6 +63,7 @@ export function readerCommand({ entry, readable, heapMb = HEAP_MB, residentMb = 
       '--disable-sigusr1',
       '--no-warnings',
       `--max-old-space-size=${heapMb}`,
+      `--max-semi-space-size=${SEMI_SPACE_MB}`,
       main,
     ],
     options: {

@@ -10,6 +10,8 @@ import type { SpoolFiles } from './spool-files.ts'
 export interface JobOptions<Sent, Done> {
   /** begins the error sentence for a job that exceeds its limits */
   subject?: string
+  /** see `ReaderPool.acquire` */
+  isLarge?: boolean
   /** time for one reply; by default that of the pool */
   replyMs?: number
   /** files for content that the job reads twice; without them it may not create files */
@@ -61,8 +63,8 @@ async function* runOnce<Sent, Done>(
   options: JobOptions<Sent, Done>,
   begin: () => void,
 ): AsyncGenerator<Sent, Done, undefined> {
-  const { files, isSent, isDone, subject } = options
-  const lease = await pool.acquire(subject)
+  const { files, isSent, isDone, subject, isLarge } = options
+  const lease = await pool.acquire(subject, isLarge)
   let isOver = true
   try {
     lease.post({ kind, argument } satisfies JobRequest)

@@ -33,8 +33,9 @@ export interface ReaderPool {
    * Waits while all readers are in use, at most `waitMs`.
    * @throws Problem('reader_unavailable')
    * @param subject begins the error sentences for a job that exceeds its limits; default `reading the package`
+   * @param isLarge for a job that takes 100 MB and more: of these one runs at a time, whatever the number of readers
    */
-  acquire(subject?: string): Promise<Lease>
+  acquire(subject?: string, isLarge?: boolean): Promise<Lease>
   close(): Promise<void>
 }
 
@@ -56,6 +57,8 @@ const WAIT_MS = 600_000
 const WATCH_MS = 100
 /** Age at which a reader is replaced: long before its limit of processor time. */
 const MOST_AGE_MS = 600_000
+/** A reader that took more for a job is replaced: V8 and the allocator give little of it back. Most packages leave 110 MB. */
+const MOST_IDLE_BYTES = 160 * 1024 ** 2
 const SUBJECT = 'reading the package'
 
 interface Slot {
@@ -76,6 +79,8 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
   const idle: Slot[] = []
   const working = new Set<Slot>()
   const waiting: Waiting[] = []
+  /** the end of the large job that began last */
+  let lastLarge = Promise.resolve()
   let closed = false
   let watch: NodeJS.Timeout | null = null
 
@@ -115,6 +120,7 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
       watch = null
     }
     place.reader.rest()
+    place.reader.watch(MOST_IDLE_BYTES)
     if (performance.now() - place.startedAt > MOST_AGE_MS) place.reader.kill(new Error('the reader is old'))
     // Its end makes room for a waiting caller.
     if (place.reader.isDead()) return
@@ -132,6 +138,7 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
 
   /** An idle reader, a new one, or the next one that becomes free. */
   async function find(): Promise<Slot> {
+    if (closed) throw isClosed()
     for (let place = idle.pop(); place; place = idle.pop()) if (!place.reader.isDead()) return place
     if (all.size < mostReaders) return add()
     return inLine()
@@ -157,17 +164,32 @@ export function createReaderPool(options: PoolOptions): ReaderPool {
     })
   }
 
+  /** Waits for its turn. @returns ends it */
+  async function turnOfLarge(): Promise<() => void> {
+    const before = lastLarge
+    let end = () => {}
+    lastLarge = new Promise((resolve) => (end = resolve))
+    await before
+    return end
+  }
+
   return {
-    async acquire(subject = SUBJECT) {
-      if (closed) throw isClosed()
-      const place = await find()
+    async acquire(subject = SUBJECT, isLarge = false) {
+      const endTurn = isLarge ? await turnOfLarge() : () => {}
+      const place = await find().catch((error: unknown) => {
+        endTurn()
+        throw error
+      })
       begin(place, subject)
       const { reader } = place
       return {
         post: reader.post,
         receive: reader.receive,
         isDead: reader.isDead,
-        release: () => giveBack(place),
+        release() {
+          endTurn()
+          giveBack(place)
+        },
         destroy: () => reader.kill(new Error('the reader was ended')),
       }
     },

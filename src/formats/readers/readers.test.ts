@@ -223,6 +223,31 @@ describe('a pool of readers', () => {
     await pool.close()
   })
 
+  it('runs one large job at a time, and others beside it', async () => {
+    const pool = scriptedReaders(PID, { mostReaders: 2 })
+    const large = await pool.acquire('reading', true)
+    let hasBegun = false
+    const next = pool.acquire('reading', true).then((lease) => {
+      hasBegun = true
+      return lease
+    })
+    const other = await pool.acquire()
+    other.release()
+    expect(hasBegun).toBe(false)
+    large.destroy()
+    large.release()
+    const second = await next
+    second.release()
+    await pool.close()
+  })
+
+  it('replaces a reader that keeps much memory', async () => {
+    const pool = scriptedReaders(`globalThis.kept ??= Buffer.alloc(200 * 1024 ** 2, 1); ${PID}`)
+    const first = await pidOf(pool)
+    await expect.poll(() => isRunning(first)).toBe(false)
+    await pool.close()
+  })
+
   it('has ended every reader when it is closed, also those that loop', async () => {
     const pool = scriptedReaders(`${PID}; for (;;);`)
     const lease = await pool.acquire()

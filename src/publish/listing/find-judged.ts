@@ -4,7 +4,7 @@ import { unpackListing } from '../../formats/packed-listing.ts'
 import { askJob } from '../../formats/readers/job.ts'
 import type { ReaderPool } from '../../formats/readers/pool.ts'
 import type { UpstreamFile } from '../../formats/registry-format.ts'
-import { isSmall, judged, type UpstreamState } from './upstream-listing.ts'
+import { isLarge, isSmall, judged, type UpstreamState } from './upstream-listing.ts'
 
 /** By its name here, or by its version. */
 export type Sought = { filename: string } | { version: string }
@@ -28,7 +28,8 @@ export function searchJudged({ state, sought, now }: SearchArgument): Judged[] {
 
 export async function findJudged(readers: ReaderPool, argument: SearchArgument): Promise<Judged[]> {
   if (isSmall(argument.state)) return searchJudged(argument)
-  return askJob(readers, 'publish-search', argument, { subject: 'searching the list', isDone: isJudged })
+  const options = { subject: 'searching the list', isLarge: isLarge(argument.state), isDone: isJudged }
+  return askJob(readers, 'publish-search', argument, options)
 }
 
 const isJudged = (value: unknown): value is Judged[] => Array.isArray(value)

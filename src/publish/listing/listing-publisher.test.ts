@@ -1,5 +1,6 @@
 // Names of repositories are published as files: whatever changes a name reaches clients, and nothing that is refused does.
 import { readdir, rm } from 'node:fs/promises'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createRepositories } from '../../registries/repositories.ts'
 import { createNames } from '../../registries/names.ts'
@@ -28,7 +29,7 @@ const reader = () => createRegistryReader(site.paths.listings)
 async function shown(name: string) {
   await site.publisher.converge(repository)
   const document = await reader().document(repository, name, 'full', 'https://packages.example/npm/team')
-  return document && (JSON.parse(document.plain.toString()) as Record<string, unknown>)
+  return document && (JSON.parse(gunzipSync(document.gzip).toString()) as Record<string, unknown>)
 }
 
 test('a name shows its versions in their order, with the address of the repository', async () => {

@@ -12,8 +12,8 @@ import { exists, fsyncPath, fullDisk, isStorageFull } from '../../kernel/files.t
 import type { Db } from '../../store/db.ts'
 import { listingPath, prepareListing, removeListing } from '../../store/files/listing-files.ts'
 import type { Paths } from '../../store/paths.ts'
-import { listingOf, upstreamStateOf } from './listing-query.ts'
-import { isSmall } from './upstream-listing.ts'
+import { filesOf, stateBehind } from './listing-query.ts'
+import { isLarge, isSmall } from './upstream-listing.ts'
 import { renderListing, type RenderArgument, type Rendered } from './render.ts'
 
 /** Names of one query. */
@@ -76,14 +76,16 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
   async function publishName(repository: string, name: string): Promise<void> {
     const found = deps.findRepository(repository)
     if (!found) throw new Error(`no repository ${repository}`)
-    for (;;) {
-      const row = await listingRow(db, repository, name)
-      if (!row || row.published_revision >= row.revision) return
-      const { format } = found
-      const local = await listingOf(db, repository, name, format.versions, clock.now())
-      const upstream = await upstreamStateOf(db, repository, name)
-      const rendered = await render(format, { format: format.id, revision: row.revision, local, upstream })
-      await flip(repository, name, row.revision, rendered)
+    const { format } = found
+    for (let isNewest = false; !isNewest;) {
+      // Before the files, so that these are at least as new.
+      const state = await stateBehind(db, repository, name)
+      if (!state) return
+      const { revision, tags, notes, upstream } = state
+      const files = await filesOf(db, repository, name, format.versions)
+      const local = { name, files, tags, notes, modifiedAt: clock.now() }
+      const rendered = await render(format, { format: format.id, revision, local, upstream })
+      isNewest = await flip(repository, name, revision, rendered)
     }
   }
 
@@ -91,32 +93,37 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
     const { local, upstream } = argument
     if (local.files.length <= MOST_SMALL_FILES && (!upstream || isSmall(upstream)))
       return renderListing(format, argument)
-    return askJob(deps.readers, 'publish-listing', argument, { subject: 'rendering the name', isDone: isRendered })
+    const options = {
+      subject: 'rendering the name',
+      isLarge: upstream !== null && isLarge(upstream),
+      isDone: isRendered,
+    }
+    return askJob(deps.readers, 'publish-listing', argument, options)
   }
 
-  /** The revision was read before the rows, so the file is at least as new as the revision that it states. */
+  /** @returns whether clients see the newest revision now, as far as is known */
   async function flip(
     repository: string,
     name: string,
     revision: number,
     { content, nextChangeAt }: Rendered,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const path = listingPath(paths.listings, repository, name)
     const prepared = content
-      ? await prepareListing(path, Buffer.from(content.buffer, content.byteOffset, content.byteLength))
+      ? await prepareListing(path, content)
       : { replace: () => removeListing(path), discard: async () => {} }
     checkpoint('before-flip')
     try {
-      await db.transaction().execute(async (tx) => {
+      return await db.transaction().execute(async (tx) => {
         // Publication only moves forward, whichever replica publishes.
-        const { rows } = await sql`update listings
+        const { rows } = await sql<{ revision: number }>`update listings
           set published_revision = ${revision}, next_change_at = ${nextChangeAt}
-          where repository = ${repository} and name = ${name} and published_revision < ${revision} returning 1`.execute(
-          tx,
-        )
-        if (rows.length === 0) return
+          where repository = ${repository} and name = ${name} and published_revision < ${revision}
+          returning revision`.execute(tx)
+        if (!rows[0]) return false
         await prepared.replace()
         checkpoint('after-flip')
+        return rows[0].revision === revision
       })
     } finally {
       await prepared.discard()
@@ -221,15 +228,8 @@ export function createListingPublisher(deps: ListingPublisherDeps): ListingPubli
   }
 }
 
-const listingRow = (db: Db, repository: string, name: string) =>
-  db
-    .selectFrom('listings')
-    .select(['revision', 'published_revision'])
-    .where('repository', '=', repository)
-    .where('name', '=', name)
-    .executeTakeFirst()
-
 const isRendered = (value: unknown): value is Rendered => {
   const { content, nextChangeAt } = (value ?? {}) as Partial<Rendered>
-  return (content === null || content instanceof Uint8Array) && (nextChangeAt === null || nextChangeAt instanceof Date)
+  const arePieces = Array.isArray(content) && content.every((piece) => piece instanceof Uint8Array)
+  return (content === null || arePieces) && (nextChangeAt === null || nextChangeAt instanceof Date)
 }

@@ -1,13 +1,44 @@
 // Everything that a repository has of one name, as its documents show it.
 import { sql } from 'kysely'
-import { DEFAULT_CURATION } from '../../domain/curation.ts'
+import { DEFAULT_CURATION, type Curation } from '../../domain/curation.ts'
 import type { Digests, PackageFacts } from '../../domain/package.ts'
 import type { VersionNote } from '../../domain/repositories.ts'
 import type { HeldReason, PackageStatus } from '../../domain/status.ts'
 import type { VersionScheme } from '../../formats/ecosystem.ts'
-import type { HeldFile, Listing, ListedFile } from '../../formats/registry-format.ts'
+import type { HeldFile, ListedFile } from '../../formats/registry-format.ts'
 import type { Db } from '../../store/db.ts'
 import type { UpstreamState } from './upstream-listing.ts'
+
+/** What documents show besides files, and the revision that it has at least. */
+export interface ListingState {
+  revision: number
+  tags: Record<string, string>
+  notes: Record<string, VersionNote>
+  upstream: UpstreamState | null
+}
+
+/** @returns null for a name that the repository never had, or whose newest state clients see */
+export async function stateBehind(db: Db, repository: string, name: string): Promise<ListingState | null> {
+  const { rows } = await sql<Omit<ListingState, 'upstream'> & UpstreamRow>`
+    select l.revision, u.packed, u.findings, r.curation,
+      coalesce((select jsonb_object_agg(tag, version) from tags t where t.repository = l.repository and t.name = l.name), '{}') as tags,
+      coalesce((select jsonb_object_agg(version, note) from version_notes n
+        where n.repository = l.repository and n.name = l.name), '{}') as notes
+    from listings l join repositories r on r.key = l.repository
+      left join upstream_listings u on u.repository = l.repository and u.name = l.name
+    where l.repository = ${repository} and l.name = ${name} and l.published_revision < l.revision`.execute(db)
+  const [row] = rows
+  return row ? { revision: row.revision, tags: row.tags, notes: row.notes, upstream: upstreamOf(row) } : null
+}
+
+type UpstreamRow = {
+  packed: Uint8Array | null
+  findings: UpstreamState['findings'] | null
+  curation: Partial<Curation> | null
+}
+
+const upstreamOf = ({ packed, findings, curation }: UpstreamRow): UpstreamState | null =>
+  packed && { packed, findings: findings ?? {}, curation: { ...DEFAULT_CURATION, ...curation } }
 
 /** What a proxy's upstream lists about a name; null in other repositories, and when it does not have the name. */
 export async function upstreamStateOf(db: Db, repository: string, name: string): Promise<UpstreamState | null> {
@@ -18,8 +49,7 @@ export async function upstreamStateOf(db: Db, repository: string, name: string):
     .where('u.repository', '=', repository)
     .where('u.name', '=', name)
     .executeTakeFirst()
-  if (!row?.packed) return null
-  return { packed: row.packed, findings: row.findings, curation: { ...DEFAULT_CURATION, ...row.curation } }
+  return row ? upstreamOf(row) : null
 }
 
 /** What was said about the versions of a name. */
@@ -48,35 +78,18 @@ interface FileRow extends Digests {
   imported_at: Date
 }
 
-export async function listingOf(
+export async function filesOf(
   db: Db,
   repository: string,
   name: string,
   { compare }: Pick<VersionScheme, 'compare'>,
-  now: Date,
-): Promise<Listing> {
-  const [{ rows }, tags, notes] = await Promise.all([
-    sql<FileRow>`select p.version, p.arch, p.status, p.held_reason, p.imported_at,
+): Promise<ListedFile[]> {
+  const { rows } = await sql<FileRow>`select p.version, p.arch, p.status, p.held_reason, p.imported_at,
         exists (select from offers o where o.package_id = p.id and o.until_revision is null) as served,
         b.filename, b.size_bytes, b.facts, b.sha256, b.sha512, b.sha1, b.md5
       from packages p join blobs b on b.sha256 = p.sha256
-      where p.distribution = ${repository} and p.name = ${name}`.execute(db),
-    db
-      .selectFrom('tags')
-      .select(['tag', 'version'])
-      .where('repository', '=', repository)
-      .where('name', '=', name)
-      .orderBy('tag')
-      .execute(),
-    notesOf(db, { repository, name }),
-  ])
-  return {
-    name,
-    files: rows.map(fileOf).sort((a, b) => compare(a.version, b.version) || (a.arch < b.arch ? -1 : 1)),
-    tags: Object.fromEntries(tags.map(({ tag, version }) => [tag, version])),
-    notes,
-    modifiedAt: now,
-  }
+    where p.distribution = ${repository} and p.name = ${name}`.execute(db)
+  return rows.map(fileOf).sort((a, b) => compare(a.version, b.version) || (a.arch < b.arch ? -1 : 1))
 }
 
 function fileOf(row: FileRow): ListedFile {

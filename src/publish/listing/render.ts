@@ -14,8 +14,8 @@ export interface RenderArgument {
 }
 
 export interface Rendered {
-  /** the content of its file; null when there is nothing to show */
-  content: Uint8Array | null
+  /** the content of its file in pieces; null when there is nothing to show */
+  content: readonly Uint8Array[] | null
   /** when it shows something else without anybody's doing */
   nextChangeAt: Date | null
 }
@@ -41,6 +41,9 @@ function publishedOf(format: RegistryFormat, revision: number, listing: Listing)
         { sha256: url === undefined ? digests.sha256! : null, sizeBytes, version, arch, held: held?.reason ?? null },
       ]),
     ),
-    documents: format.documents(listing).map(({ form, media, text }) => ({ form, media, bytes: Buffer.from(text) })),
+    documents: Array.from(format.documents(listing), ({ form, media, text }) => ({
+      ...{ form, media },
+      bytes: Buffer.from(text),
+    })),
   }
 }

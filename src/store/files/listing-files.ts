@@ -1,7 +1,7 @@
 // What clients read about a name in a repository, as one file: a line of JSON, then the texts of its documents. A file is replaced
 // as a whole, so its parts always belong together.
 import { createHash, randomBytes } from 'node:crypto'
-import { rm } from 'node:fs/promises'
+import { rm, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ensureDirectory, removeFile, writeDurably } from '../../kernel/files.ts'
 import { renameName } from '../../kernel/names.ts'
@@ -38,7 +38,8 @@ export interface PublishedListing {
   documents: readonly { form: string; media: string; bytes: Buffer }[]
 }
 
-interface Head extends Omit<PublishedListing, 'documents'> {
+/** Its first line, without the texts. */
+export interface ListingHead extends Omit<PublishedListing, 'documents'> {
   documents: readonly { form: string; media: string; length: number }[]
 }
 
@@ -51,18 +52,19 @@ export function listingPath(root: string, repository: string, name: string): str
   return join(listingsDirectory(root, repository), digest.slice(0, 2), digest)
 }
 
-export function encodeListing({ documents, ...rest }: PublishedListing): Buffer {
-  const head: Head = {
+/** @returns its content in pieces */
+export function encodeListing({ documents, ...rest }: PublishedListing): Buffer[] {
+  const head: ListingHead = {
     ...rest,
     documents: documents.map(({ form, media, bytes }) => ({ form, media, length: bytes.byteLength })),
   }
-  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...documents.map(({ bytes }) => bytes)])
+  return [Buffer.from(`${JSON.stringify(head)}\n`), ...documents.map(({ bytes }) => bytes)]
 }
 
 /** @throws Error for a file that is damaged */
 export function decodeListing(content: Buffer): PublishedListing {
   const end = content.indexOf(10)
-  const { documents, ...rest } = JSON.parse(content.subarray(0, end).toString()) as Head
+  const { documents, ...rest } = JSON.parse(content.subarray(0, end).toString()) as ListingHead
   let at = end + 1
   const read = documents.map(({ form, media, length }) => ({
     form,
@@ -73,6 +75,34 @@ export function decodeListing(content: Buffer): PublishedListing {
   return { ...rest, documents: read }
 }
 
+const PIECE_BYTES = 256 * 1024
+
+/** @returns the head, and where the texts begin @throws Error for a file that is damaged */
+export async function readListingHead(file: FileHandle): Promise<{ head: ListingHead; from: number }> {
+  const pieces: Buffer[] = []
+  let from = 0
+  for await (const piece of piecesOf(file, 0, Infinity)) {
+    const end = piece.indexOf(10)
+    pieces.push(end === -1 ? piece : piece.subarray(0, end))
+    from += end === -1 ? piece.byteLength : end + 1
+    if (end !== -1) return { head: JSON.parse(Buffer.concat(pieces).toString()) as ListingHead, from }
+  }
+  throw new Error('a listing has no head')
+}
+
+/** @throws Error when the file is shorter than that */
+export async function* piecesOf(file: FileHandle, from: number, length: number): AsyncGenerator<Buffer> {
+  const isOpen = length === Infinity
+  for (let left = length; left > 0;) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Math.min(PIECE_BYTES, left)), { position: from })
+    if (bytesRead === 0 && isOpen) return
+    if (bytesRead === 0) throw new Error('a listing does not have the length that it states')
+    yield buffer.subarray(0, bytesRead)
+    from += bytesRead
+    left -= bytesRead
+  }
+}
+
 export interface PreparedListing {
   /** makes it what clients read */
   replace(): Promise<void>
@@ -81,7 +111,7 @@ export interface PreparedListing {
 }
 
 /** Writes the content beside its place, flushed. */
-export async function prepareListing(path: string, content: Buffer): Promise<PreparedListing> {
+export async function prepareListing(path: string, content: readonly Uint8Array[]): Promise<PreparedListing> {
   await ensureDirectory(dirname(path))
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
   await writeDurably(temporary, content)

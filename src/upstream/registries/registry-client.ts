@@ -1,5 +1,6 @@
 // Asks the registries of others for lists of names and for files.
 import { createWriteStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -43,6 +44,8 @@ export interface RegistryClient {
 
 /** The largest packuments have 40 MB. */
 const MOST_LISTING_BYTES = 100 * 1024 * 1024
+/** A reader takes 20 MB for such a list, and 100 MB for the largest. */
+const SMALL_LISTING_BYTES = 4 * 1024 * 1024
 const LISTING_MS = 60_000
 const IDLE_MS = 20_000
 /** A file may take a minute, plus the time of its bytes at 50 KB/s. */
@@ -72,7 +75,8 @@ export function createRegistryClient(deps: {
     try {
       const body = bounded(decoded(answer, argument.url), argument.url)
       await pipeline(Readable.from(body), createWriteStream(path, { flags: 'wx', mode: 0o600 }))
-      const options = { subject: 'reading the list', replyMs: PARSE_MS, isDone: isReadListing }
+      const isLarge = (await stat(path)).size > SMALL_LISTING_BYTES
+      const options = { subject: 'reading the list', replyMs: PARSE_MS, isLarge, isDone: isReadListing }
       return await askJob(readers, 'upstream-listing', { ...argument, path } satisfies ListingArgument, options)
     } catch (error) {
       throw asUpstreamError(problemOf(error))
