@@ -95,6 +95,24 @@ describe.each(Object.entries(VALUES))('with %s', (_, values) => {
   })
 })
 
+test.each<[string, object, RegExp]>([
+  ['a name that is none of the chart', { ingres: { enabled: false } }, /ingres\b/],
+  ['a name that is none of its part', { storage: { class: 'cephfs' } }, /storage.*class\b/s],
+  ['a number of replicas in quotes', { service: { replicas: '3' } }, /replicas/],
+  ['no replica', { listeners: { replicas: 0 } }, /replicas/],
+  ['a word for no formats', { repositories: { REPO_FORMAT: 'dnf' } }, /REPO_FORMAT/],
+  ['a variable that is an object', { config: { CLAMAV_HOST: { host: 'clamav' } } }, /CLAMAV_HOST/],
+  ['a version that YAML takes for a number', { image: { tag: 1.1 } }, /tag/],
+  ['a size without a unit that there is', { storage: { size: '200 GB' } }, /size/],
+  ['a distribution without a format', { distributions: [{ codename: 'acme' }] }, /format/],
+])('%s is refused, and the value is named', (_, values, name) => {
+  const { status, stdout } = spawnSync(helm, ['lint', CHART, ...RELEASE, '--values', withValues(values)], {
+    encoding: 'utf8',
+  })
+  expect([status, stdout]).toEqual([1, expect.stringMatching(name)])
+  expect(() => render(values)).toThrow(name)
+})
+
 test('a field that Kubernetes does not know is noticed', () => {
   const { status } = spawnSync(kubeconform, ['-strict', '-schema-location', location()], {
     input: render({}).replace('maxUnavailable: 1\n', 'maxUnavailble: 1\n'),
