@@ -332,6 +332,7 @@ describe('an API token', () => {
       kind: 'token',
       name: 'token:ci',
       role: 'uploader',
+      ownerRole: 'admin',
       ownerId: ada.ownerId,
       credentialId: made.token_id,
       principal: `token:${made.token_id}`,

@@ -2,9 +2,9 @@
 import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Publisher } from '../domain/publishers.ts'
+import { publisherOf, type Publisher } from '../domain/publishers.ts'
 import { lesserRole, type Role } from '../domain/roles.ts'
-import { isWithin, type Scopes } from '../domain/scopes.ts'
+import type { Scopes } from '../domain/scopes.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
@@ -60,11 +60,6 @@ export function createAuthenticate(deps: {
     }
   }
 
-  const roleOfPublisher = (name: string, scopes: Scopes | null) => {
-    const publisher = deps.publishers().find((one) => one.name === name)
-    return publisher && isWithin(scopes, publisher.scopes ?? {}) ? publisher.role : null
-  }
-
   // `last_used` is updated in the same statement, at most once a minute, so most requests write nothing.
   async function byToken(text: string): Promise<Caller | null> {
     const now = clock.now()
@@ -93,13 +88,14 @@ export function createAuthenticate(deps: {
     if (!token) return null
     // A token of a CI job has no owner.
     if (token.owner_id !== null) requireStanding(token, deps.settings(), now)
-    const upTo = token.publisher === null ? token.owner_role : roleOfPublisher(token.publisher, token.scopes)
-    if (upTo === null) return null
+    const upTo = token.publisher === null ? token.owner_role : publisherOf(deps.publishers(), token)?.role
+    if (!upTo) return null
     return {
       kind: 'token',
       name: `token:${token.name}`,
       // A token never has more rights than its owner, or its publisher, has now.
       role: lesserRole(token.role, upTo),
+      ownerRole: upTo,
       ownerId: token.owner_id ?? 0,
       credentialId: token.id,
       principal: `token:${token.id}`,

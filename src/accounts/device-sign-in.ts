@@ -132,10 +132,13 @@ export function createDeviceSignIn(
       const person = personOf(caller)
       const answer = approve ? 'approved' : 'denied'
       await change(deps, person.name, origin, async (tx, note) => {
+        // The person is not deleted meanwhile.
         const session = await tx
           .selectFrom('sessions')
+          .innerJoin('users', 'users.id', 'sessions.user_id')
           .select('started_at')
           .where('jti', '=', person.jti)
+          .forKeyShare('users')
           .executeTakeFirst()
         if (!session) throw new Problem('unauthorized', 'the session has ended; log in again')
         const row = await tx

@@ -113,6 +113,7 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
       const token = TOKEN_PREFIX + randomToken(32)
       const id = randomUUID()
       await change(deps, caller.name, origin, async (tx, note) => {
+        await requireOwner(tx, caller.ownerId)
         // Expiry depends on the time, so no unique index can keep names unique; creation is rare enough for this lock.
         await sql`lock table api_tokens in share row exclusive mode`.execute(tx)
         const parent = caller.kind === 'token' ? await liveToken(tx, caller.credentialId, now) : null
@@ -180,12 +181,20 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
   }
 }
 
+/** Before the table: a deletion locks both in this order. @throws Problem `unauthorized` when the person was deleted meanwhile */
+async function requireOwner(tx: Db, id: number): Promise<void> {
+  const owner = await tx.selectFrom('users').select('id').where('id', '=', id).forKeyShare().executeTakeFirst()
+  if (!owner) throw ended()
+}
+
 /** @throws Problem `unauthorized` when it ended since the request was admitted */
 async function liveToken(tx: Db, id: string, now: Date): Promise<{ id: string; expires_at: Date | null }> {
   const token = await live(tx, now).where('id', '=', id).executeTakeFirst()
-  if (!token) throw new Problem('unauthorized', 'a valid credential is needed')
+  if (!token) throw ended()
   return token
 }
+
+const ended = () => new Problem('unauthorized', 'a valid credential is needed')
 
 const live = (db: Db, now: Date) =>
   db

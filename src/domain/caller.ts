@@ -7,6 +7,8 @@ export interface Caller {
   /** the name that audit entries and records carry: the username, or `token:<name>` */
   name: string
   role: Role
+  /** of a token: the role of its owner or publisher now, which `role` never exceeds */
+  ownerRole?: Role
   /** id of the person behind the credential: the one logged in, or the owner of the token; 0 for a token of a CI job */
   ownerId: number
   /** JWT id of the session, or id of the token */

@@ -1,7 +1,7 @@
 // Trusted publishers: which jobs of a CI provider get a short-lived API token without a secret, and what it may do.
 import { isGlob, matchesGlob } from './glob.ts'
 import type { Role } from './roles.ts'
-import type { Scopes } from './scopes.ts'
+import { isWithin, type Scopes } from './scopes.ts'
 
 export interface Publisher {
   readonly name: string
@@ -66,6 +66,14 @@ export function differingClaims(publisher: Publisher, payload: Readonly<Record<s
       return !texts.some((text) => matchesGlob(pattern, String(text)))
     })
     .map(([claim]) => claim)
+}
+
+/** The publisher that a job's token still belongs to: one of its name, whose scopes cover those of the token. */
+export function publisherOf<P extends Pick<Publisher, 'name' | 'scopes'>>(
+  publishers: readonly P[],
+  token: { publisher: string | null; scopes: Scopes | null },
+): P | undefined {
+  return publishers.find(({ name, scopes }) => name === token.publisher && isWithin(token.scopes, scopes ?? {}))
 }
 
 /** Each token has its own name, so that each change can be traced to one job. */

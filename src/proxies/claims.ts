@@ -17,7 +17,8 @@ export interface Claims {
   list(repository: Repository): Promise<Claim[]>
   /**
    * @param pattern a name, or its beginning with `*` behind it: `@team/*`
-   * @throws Problem('validation_error'), 'not_hosted', or 'already_exists' when another repository has the claim
+   * @throws Problem('validation_error'), 'not_hosted', 'not_found' when the repository was removed meanwhile, or 'already_exists' when
+   * another one has the claim
    */
   add(repository: Repository, pattern: string, by: Actor): Promise<Claim>
   /** @throws Problem('not_found') */
@@ -47,10 +48,13 @@ export function createClaims({ db, clock, audit }: { db: Db; clock: Clock; audit
       if (!/^[^*\s]+\*?$/.test(pattern))
         throw invalidField('pattern', 'is a name, or the beginning of names with * behind it')
       return transaction(db, async (tx) => {
+        const { key } = repository
+        const kept = await tx.selectFrom('repositories').select('key').where('key', '=', key).forKeyShare().execute()
+        if (kept.length === 0) throw new Problem('not_found', `there is no repository ${key}`)
         const claim = { pattern: canonical(repository, pattern), created_at: clock.now(), created_by: by.name }
         const made = await tx
           .insertInto('name_claims')
-          .values({ ...claim, format: repository.format, repository: repository.key })
+          .values({ ...claim, format: repository.format, repository: key })
           .onConflict((c) => c.doNothing())
           .returning('pattern')
           .executeTakeFirst()

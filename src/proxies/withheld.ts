@@ -35,8 +35,10 @@ export function createWithheld({ db, clock }: { db: Db; clock: Clock }): Withhel
       const shown = JSON.stringify(reasons.map(({ rule, text }) => ({ rule, text })))
       const ends = reasons.map(({ until }) => until)
       const until = ends.every((end) => end !== null) ? new Date(Math.max(...ends.map(Number))) : null
+      // A repository that is gone meanwhile withholds nothing.
       await sql`insert into withheld (repository, name, version, reasons, until, asked, asked_by, asked_at)
-        values (${repository}, ${name}, ${version}, ${shown}, ${until}, 1, ${by}, ${clock.now()})
+        select key, ${name}::text, ${version}::text, ${shown}::jsonb, ${until}::timestamptz, 1, ${by}::text, ${clock.now()}::timestamptz
+          from repositories where key = ${repository} for key share
         on conflict (repository, name, version) do update set reasons = excluded.reasons, until = excluded.until,
           asked = withheld.asked + 1, asked_by = excluded.asked_by, asked_at = excluded.asked_at`.execute(db)
       await sql`delete from withheld where repository = ${repository} and asked_at < (

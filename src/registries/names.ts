@@ -33,14 +33,15 @@ export interface Names {
   requireUnspent(of: NameIn, file: { version: string; arch: string; sha256: string }): Promise<void>
 }
 
-/** @throws Problem('not_found') when the repository does not have one of the versions */
+/** They stay until the transaction ends. @throws Problem('not_found') when the repository does not have one of the versions */
 export async function requireVersions(
   tx: Db,
   { repository, name }: NameIn,
   versions: readonly string[],
 ): Promise<void> {
-  const { rows } = await sql<{ version: string }>`select distinct version from packages
-    where distribution = ${repository} and name = ${name} and version = any(${versions}::text[])`.execute(tx)
+  const { rows } = await sql<{ version: string }>`select version from packages
+    where distribution = ${repository} and name = ${name} and version = any(${versions}::text[])
+    order by id for key share`.execute(tx)
   const known = new Set(rows.map(({ version }) => version))
   const missing = versions.find((version) => !known.has(version))
   if (missing !== undefined) throw new Problem('not_found', `${repository} has no ${name} ${missing}`)

@@ -145,7 +145,7 @@ export function createRepositories(deps: RepositoryDeps): Repositories {
       const { description, isPublic, members } = wanted
       return transaction(db, async (tx) => {
         // Two administrators at once: the second sees what the first changed.
-        await tx.selectFrom('repositories').select('key').where('key', '=', key).forUpdate().execute()
+        await tx.selectFrom('repositories').select('key').where('key', '=', key).forNoKeyUpdate().execute()
         const before = await get(key, tx)
         check?.(before)
         await tx
@@ -178,8 +178,9 @@ export function createRepositories(deps: RepositoryDeps): Repositories {
     async remove(key, by) {
       await transaction(db, async (tx) => {
         await get(key, tx)
-        // A publish that is under way ends first, and its record is seen.
+        // A publish that is under way ends first, and its record is seen; then whoever makes it a member of a group.
         await tx.selectFrom('distributions').select('codename').where('codename', '=', key).forUpdate().execute()
+        await tx.selectFrom('repositories').select('key').where('key', '=', key).forUpdate().execute()
         const record = await tx.selectFrom('packages').select('id').where('distribution', '=', key).executeTakeFirst()
         if (record) throw new Problem('not_empty', `${key} has packages; delete them first`)
         const group = await tx
@@ -240,7 +241,12 @@ async function setMembers(
   const members = names.map((name) => repositoryKey({ format, name }))
   if (new Set(members).size < members.length) throw invalidField('members', 'names a repository twice')
   if (members.length === 0) return
-  const known = await tx.selectFrom('repositories').select(['key', 'kind']).where('key', 'in', members).execute()
+  const known = await tx
+    .selectFrom('repositories')
+    .select(['key', 'kind'])
+    .where('key', 'in', members)
+    .forKeyShare()
+    .execute()
   for (const member of members) {
     const found = known.find((one) => one.key === member)
     if (!found) throw invalidField('members', `there is no repository ${member}`)

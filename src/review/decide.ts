@@ -1,6 +1,7 @@
 // A person decides about a held package: approve it (for good or for a time), reject it, or wait for an upgrade.
 import type { Finding } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
+import { isRepository } from '../domain/repositories.ts'
 import { notUnderReview } from '../packages/records/change-record.ts'
 import { renderAhead, type Rendered } from '../packages/records/entries.ts'
 import { inLockOrder, lockRecords } from '../packages/records/lock-order.ts'
@@ -48,7 +49,8 @@ export async function heldBy({ db }: Pick<DecideDeps, 'db'>, selector: Looked): 
   if (held.length === 0) throw notUnderReview(newest)
   requireAlike(held)
   const [{ sha256 }] = held as [PackageRow]
-  if (selector.sha256 !== undefined && selector.sha256.toLowerCase() !== sha256)
+  const seen = selector.sha256?.toLowerCase()
+  if (seen !== undefined && !held.some((row) => row.sha256 === seen))
     throw new Problem(
       'bytes_changed',
       `${newest.name} ${newest.version} is another file now than the one that was looked at`,
@@ -94,14 +96,19 @@ export function announceDecided(deps: DecideDeps, decided: readonly Decided[]): 
   }
 }
 
-/** One decision may cover several records only when they have the same bytes and the same open findings. */
+/**
+ * One decision may cover several records only when they have the same open findings and the same bytes. The files of one version in a
+ * repository of libraries differ by nature: they must be held for the same reason.
+ */
 function requireAlike(held: readonly PackageRow[]): void {
   const openOf = (row: PackageRow) =>
     ((row.cve_results ?? []) as Finding[])
       .filter((finding) => !finding.accepted_by_decision)
       .map((finding) => finding.id)
       .sort()
-  const keys = new Set(held.map((row) => JSON.stringify([row.sha256, openOf(row)])))
+  const [{ distribution: place }] = held as [PackageRow]
+  const isRelease = isRepository(place) && held.every(({ distribution }) => distribution === place)
+  const keys = new Set(held.map((row) => JSON.stringify([isRelease ? row.held_reason : row.sha256, openOf(row)])))
   if (keys.size === 1) return
   const candidates = held.map((row) => ({
     distribution: row.distribution,

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
+import { createTestDatabase, lockAwaited } from '../../test/database.ts'
 import type { AuditEvent } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import { factsToMatch, type PackageFacts } from '../domain/package.ts'
@@ -16,7 +16,7 @@ import { insertTogether, type NewRecord } from '../packages/records/insert-recor
 import { renderEntries } from '../packages/records/entries.ts'
 import { blobRow } from '../packages/records/stored-file.ts'
 import type { AuditLog } from '../audit/log.ts'
-import type { Database, Db } from '../store/db.ts'
+import type { Database } from '../store/db.ts'
 import { assignDecision, assignHeld } from './assign.ts'
 import { decideHeld } from './decide.ts'
 import type { DecideDeps, DecidedHere } from './decide-one.ts'
@@ -109,15 +109,6 @@ async function insert(distribution: string, version: string, status: PackageStat
     .execute((tx) => insertTogether(tx, audit, offeredOf(distribution), [record], new Map()))
 }
 
-/** Resolves when a transaction waits for a lock. */
-async function lockAwaited(db: Db): Promise<void> {
-  for (;;) {
-    const { rows } = await sql`select pid from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
-    if (rows.length > 0) return
-  }
-}
-
 /** Each change, and the records it is about. */
 const CHANGES: [string, PackageStatus, string, () => Promise<unknown>][] = [
   ['a quarantine', 'published', 'QUARANTINE', () => quarantine(deps(), { name: 'x' }, null, systemActor('system'))],
@@ -153,7 +144,7 @@ test.each(CHANGES)(
       onAudit = async () => {}
       // By now the upload has all the locks that it can get.
       uploaded = insert('noble', '2.0', 'published')
-      if (database.engine === 'postgres') await lockAwaited(database.db)
+      await lockAwaited(database)
     }
     await work()
     await uploaded
@@ -170,7 +161,7 @@ test('approvals that are taken back lock both distributions before the name', as
     if (event.action !== 'PUBLISH_FAILURE') return
     onAudit = async () => {}
     uploaded = insert('noble', '2.0', 'published')
-    if (database.engine === 'postgres') await lockAwaited(database.db)
+    await lockAwaited(database)
   }
   await revertDecisions(deps(), decided, systemActor('system'), new Error('no index'))
   await uploaded
@@ -186,7 +177,7 @@ async function both(first: () => Promise<unknown>, second: () => Promise<unknown
       () => null,
       (error: Problem) => error.code,
     )
-    if (database.engine === 'postgres') await lockAwaited(database.db)
+    await lockAwaited(database)
   }
   await first()
   return ended

@@ -13,6 +13,8 @@ const send = (method: string, path: string, body?: unknown, tag?: string) => {
 }
 const tagOf = async (path: string) => String((await send('GET', path)).headers['etag'])
 
+const UPSTREAM = 'http://127.0.0.1:9/second'
+
 /** Each makes the thing and returns its address. */
 const things: [string, () => Promise<string>, 'PATCH' | 'PUT', [object, object], suffix?: string][] = [
   ['a user', user, 'PATCH', [{ role: 'auditor' }, { full_name: 'Ada' }]],
@@ -24,6 +26,13 @@ const things: [string, () => Promise<string>, 'PATCH' | 'PUT', [object, object],
     async () => '/settings',
     'PATCH',
     [{ retention: { audit_days: 400 } }, { retention: { audit_days: 401 } }],
+  ],
+  ['rules of a proxy', proxy, 'PATCH', [{ curation: { min_age_days: 1 } }, { curation: { min_age_days: 2 } }]],
+  [
+    'the upstream of a proxy',
+    proxy,
+    'PATCH',
+    [{ upstream: { url: UPSTREAM } }, { upstream: { url: `${UPSTREAM}/2` } }],
   ],
   ['the policy', async () => '/security/policy', 'PATCH', [{ low: 'warn' }, { low: 'allow' }]],
 ]
@@ -78,6 +87,24 @@ test('the refused person sees what it is now', async () => {
   })
 })
 
+test('also of a mirror and of a proxy', async () => {
+  const [mirrored, asked] = [await mirror(), await proxy()]
+  const [mirrorTag, proxyTag] = [await tagOf(mirrored), await tagOf(asked)]
+  await send('PUT', mirrored, { globs: ['a*'], enabled: false })
+  const curation = { min_age_days: 3, deny_licenses: ['AGPL-3.0-only'] }
+  await send('PATCH', asked, { upstream: { url: UPSTREAM, authorization: 'Bearer x' }, curation })
+  expect((await send('PUT', mirrored, { globs: ['b*'] }, mirrorTag)).body).toMatchObject({
+    current: { distribution: 'jammy', enabled: false, selection: { globs: ['a*'], names: [], keep_latest: 1 } },
+    updated_by: expect.any(String),
+  })
+  const refused = await send('PATCH', asked, { curation: { min_age_days: 4 } }, proxyTag)
+  expect(refused.body).toMatchObject({
+    code: 'changed_meanwhile',
+    current: { public: false, upstream: { url: UPSTREAM, has_credential: true }, curation },
+  })
+  expect(refused.text).not.toContain('Bearer')
+})
+
 test('a sign-in is no edit', async () => {
   const path = await user()
   const read = await tagOf(path)
@@ -120,6 +147,14 @@ async function source(): Promise<string> {
   const url = `http://127.0.0.1:9/${++made}`
   const { body } = await send('POST', '/import/sources', { name: url, type: 'rpm', url, gpg_key: 'a key' })
   return `/import/sources/${String(body['id'])}`
+}
+
+async function proxy(): Promise<string> {
+  const name = `edited-${++made}`
+  const upstream = { url: 'http://127.0.0.1:9/first' }
+  const { status, text } = await send('POST', '/registries', { format: 'npm', name, kind: 'proxy', upstream })
+  expect(status, text).toBe(201)
+  return `/registries/npm/${name}`
 }
 
 async function mirror(): Promise<string> {

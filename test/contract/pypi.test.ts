@@ -374,4 +374,28 @@ describe('a held version', () => {
     expect((await get(address)).status).toBe(200)
     expect((await project('team', 'later-lib')).files[0]!['yanked']).toBe(false)
   })
+
+  test('is approved with all its files, which a dry run lists, and all are taken back together', async () => {
+    await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold' } } })
+    for (const tag of ['py3-none-any', 'py2-none-any']) await publishWheel({ name: 'many-lib', tags: [tag] })
+    await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'allow' } } })
+    const held = async () => (await project('team', 'many-lib')).files.map(({ yanked }) => yanked !== false)
+    expect(await held()).toEqual([true, true])
+    const sha256 = (await project('team', 'many-lib')).files[0]!['hashes'].sha256 as string
+    const item = { package: 'many-lib', version: '1.4.2', distribution: 'pypi/team', sha256 }
+    const decision = { decision: 'approve', justification: 'looked at one of them' }
+    const preview = await gate.call('POST', '/security/decisions/bulk', {
+      body: { ...decision, items: [item], dry_run: true },
+    })
+    expect(preview.body['items']).toMatchObject([
+      { result: 'decided', records: [{ effect: 'offers' }, { effect: 'offers' }], decisions: [] },
+    ])
+    const path = '/security/packages/many-lib/1.4.2/decide'
+    const approved = await gate.call('POST', path, { body: { ...decision, sha256, distribution: 'pypi/team' } })
+    expect(approved.status, approved.text).toBe(200)
+    expect(await held()).toEqual([false, false])
+    const ids = (approved.body['decisions'] as { id: number }[]).map(({ id }) => id)
+    expect((await gate.call('POST', '/security/decisions/undo', { body: { ids } })).body).toMatchObject({ undone: 2 })
+    expect(await held()).toEqual([true, true])
+  })
 })

@@ -1,11 +1,42 @@
 // /registries: repositories are made, changed and removed by administrators, and read by everybody who may read packages.
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { tokenHash } from '../../src/accounts/tokens.ts'
+import { randomToken } from '../../src/kernel/crypto.ts'
 import { startGate, type Gate } from './harness.ts'
 import { lastAudited } from './packages/seen.ts'
 
 let gate: Gate
+/** Tokens of CI jobs, as their exchange makes them. */
+const jobs = { named: `svc_${randomToken(32)}`, unnamed: `svc_${randomToken(32)}` }
 beforeAll(async () => {
-  gate = await startGate()
+  gate = await startGate({
+    async prepare(db) {
+      for (const [token, scopes] of [
+        [jobs.named, { actions: ['read'], distributions: ['npm/team'] }],
+        [jobs.unnamed, null],
+      ] as const)
+        await db
+          .insertInto('api_tokens')
+          .values({
+            ...{ id: randomUUID(), name: `build#${token.slice(-8)}`, role: 'reader', publisher: 'build' },
+            ...{
+              token_hash: tokenHash(token, scopes),
+              token_hint: '',
+              created_by: 'publisher build',
+              created_by_id: null,
+            },
+            ...{
+              created_at: new Date(),
+              expires_at: new Date(Date.now() + 3_600_000),
+              last_used: null,
+              revoked_at: null,
+            },
+            scopes: scopes && JSON.stringify(scopes),
+          })
+          .execute()
+    },
+  })
   for (const [name, more] of [
     ['team', { kind: 'hosted' }],
     ['vendor', { kind: 'hosted', description: 'of others', public: true }],
@@ -109,6 +140,46 @@ describe('who may read a private repository', () => {
     await reader('person', people.reader.username)
     expect(await search(people.reader.session)).toBe(200)
     expect(await search(people.auditor.session)).toBe(404)
+  })
+
+  test('a token that was made for it, if its owner may read all repositories', async () => {
+    const { people } = gate
+    const made = async (name: string, distributions: string[] | undefined, as?: string) => {
+      const scopes = distributions && { actions: ['read'], distributions }
+      const body = { name, role: 'reader', ...(scopes && { scopes }) }
+      const {
+        status,
+        text,
+        body: token,
+      } = await gate.call('POST', as ? '/auth/me/tokens' : '/auth/api-tokens', {
+        ...{ body, ...(as ? { as } : {}) },
+      })
+      expect(status, text).toBe(201)
+      return String(token['token'])
+    }
+    await reader('tag', 'build')
+    const ofAdmin = await made('builds', ['npm/team'])
+    const ofUploader = await made('mine', ['npm/team'], people.uploader.session)
+    expect([await search(ofAdmin), await search(ofAdmin, 'all')]).toEqual([200, 200])
+    expect(await search(await made('elsewhere', ['npm/vendor']))).toBe(404)
+    expect(await search(await made('anything', undefined))).toBe(404)
+    expect(await search(ofUploader)).toBe(404)
+    await reader('person', people.uploader.username)
+    expect(await search(ofUploader)).toBe(200)
+  })
+
+  test('a token of a CI job whose scopes name it, as long as its publisher has them', async () => {
+    const scopes = { actions: ['read'], distributions: ['npm/team'] }
+    const publisher = { name: 'build', issuer: 'https://ci.example.org', audience: 'gatehouse', role: 'reader' }
+    const publish = (...publishers: object[]) =>
+      gate.call('PATCH', '/settings', { body: { trusted_publishing: { publishers } } })
+    const claims = { repository: 'acme/tools' }
+    expect((await publish({ ...publisher, claims, scopes })).status).toBe(200)
+    await reader('tag', 'build')
+    expect([await search(jobs.named), await search(jobs.unnamed)]).toEqual([200, 401])
+    await publish({ ...publisher, claims, scopes: { ...scopes, distributions: ['npm/vendor'] } })
+    expect(await search(jobs.named)).toBe(401)
+    await publish()
   })
 
   test('a machine publishes nothing', async () => {

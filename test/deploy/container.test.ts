@@ -49,6 +49,17 @@ describe('the compose file', () => {
       expect(text).toContain(value === '' ? `\${${name}:?` : `\${${name}:-`)
   })
 
+  test('takes no variable that is not in the example, and none of them is empty in silence', () => {
+    const example = readFileSync(join(CONTAINER, 'example.env'), 'utf8')
+    const file = readFileSync(join(CONTAINER, 'compose.yaml'), 'utf8').replace(/^\s*#.*$/gm, '')
+    const used = [...file.matchAll(/\$(?:\{[^}]*\}|\w+)/g)].map(([text]) => text)
+    expect(used.length).toBeGreaterThan(6)
+    for (const text of used) {
+      const [, name] = /^\$\{([A-Z_]+)(?::-|:\?see example\.env\})/.exec(text) ?? []
+      expect([text, name && example.includes(`\n${name}=`)]).toEqual([text, true])
+    }
+  })
+
   test('publishes no port but those of nginx', () => {
     const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => `${name} ${port.published}`),

@@ -55,6 +55,7 @@ const VALUES: Record<string, object> = {
     storage: { className: 'cephfs' },
     ingress: { className: 'traefik', annotations: { 'a/b': 'true' }, repositoryAnnotations: { 'c/d': 'x: y' } },
   },
+  'a Gateway': { ingress: { enabled: false }, gateway: { enabled: true, parentRefs: [{ name: 'public' }] } },
   'no way in': { ingress: { enabled: false }, networkPolicy: { enabled: false } },
 }
 
@@ -70,6 +71,9 @@ function render(values: object): string {
     encoding: 'utf8',
   })
 }
+
+/** No package of schemas has HTTPRoute: the test of the ways in reads what it names. */
+const UNKNOWN = ['-skip', 'HTTPRoute']
 
 const manifests = (values: object): Manifest[] =>
   parseAllDocuments(render(values)).flatMap((one) => (one.toJS() as Manifest | null) ?? [])
@@ -87,12 +91,30 @@ describe.each(Object.entries(VALUES))('with %s', (_, values) => {
   })
 
   test('Kubernetes knows every object and every field', () => {
-    const { status, stdout } = spawnSync(kubeconform, ['-strict', '-summary', '-schema-location', location()], {
-      input: render(values),
-      encoding: 'utf8',
-    })
-    expect([status, stdout]).toEqual([0, expect.stringMatching(/Invalid: 0, Errors: 0, Skipped: 0/)])
+    const flags = ['-strict', '-summary', ...UNKNOWN, '-schema-location', location()]
+    const { status, stdout } = spawnSync(kubeconform, flags, { input: render(values), encoding: 'utf8' })
+    const routes = manifests(values).filter(({ kind }) => kind === 'HTTPRoute').length
+    expect([status, stdout]).toEqual([0, expect.stringMatching(`Invalid: 0, Errors: 0, Skipped: ${routes}`)])
   })
+})
+
+test.each<[string, object, RegExp]>([
+  ['a name that is none of the chart', { ingres: { enabled: false } }, /ingres\b/],
+  ['a name that is none of its part', { storage: { class: 'cephfs' } }, /storage.*class\b/s],
+  ['a number of replicas in quotes', { service: { replicas: '3' } }, /replicas/],
+  ['no replica', { listeners: { replicas: 0 } }, /replicas/],
+  ['a word for no formats', { repositories: { REPO_FORMAT: 'dnf' } }, /REPO_FORMAT/],
+  ['a variable that is an object', { config: { CLAMAV_HOST: { host: 'clamav' } } }, /CLAMAV_HOST/],
+  ['a version that YAML takes for a number', { image: { tag: 1.1 } }, /tag/],
+  ['a size without a unit that there is', { storage: { size: '200 GB' } }, /size/],
+  ['a Gateway that is not named', { gateway: { enabled: true } }, /parentRefs/],
+  ['a distribution without a format', { distributions: [{ codename: 'acme' }] }, /format/],
+])('%s is refused, and the value is named', (_, values, name) => {
+  const { status, stdout } = spawnSync(helm, ['lint', CHART, ...RELEASE, '--values', withValues(values)], {
+    encoding: 'utf8',
+  })
+  expect([status, stdout]).toEqual([1, expect.stringMatching(name)])
+  expect(() => render(values)).toThrow(name)
 })
 
 test('a field that Kubernetes does not know is noticed', () => {
@@ -106,6 +128,8 @@ test('the example of secrets is one, and has what production requires', () => {
   const example = join(CHART, 'secret.example.yaml')
   expect(spawnSync(kubeconform, ['-strict', '-schema-location', location(), example]).status).toBe(0)
 })
+
+const portOf = (rule: any): string => rule.http.paths[0].backend.service.port.name
 
 describe('the service and the listeners', () => {
   const of = (kind: string, values = {}) => manifests(values).filter((one) => one.kind === kind)
@@ -176,5 +200,15 @@ describe('the service and the listeners', () => {
     expect(backends).toHaveLength(4)
     for (const { backend } of backends)
       expect([...ports.keys()]).toContain(`${backend.service.name} ${backend.service.port.name}`)
+
+    const numbers = of('Service').flatMap(({ metadata, spec }) =>
+      spec.ports.map((port: any) => [port.name, { name: metadata.name, port: port.port }]),
+    )
+    const hosts = new Map(of('Ingress').flatMap(({ spec }) => spec.rules.map((rule: any) => [portOf(rule), rule.host])))
+    const parentRefs = [{ name: 'public', namespace: 'gateways' }]
+    const routes = of('HTTPRoute', { ingress: { enabled: false }, gateway: { enabled: true, parentRefs } })
+    expect(routes.map(({ spec }) => [spec.hostnames, spec.rules[0].backendRefs, spec.parentRefs]).sort()).toEqual(
+      numbers.map(([name, backend]) => [[hosts.get(name)], [backend], parentRefs]).sort(),
+    )
   })
 })

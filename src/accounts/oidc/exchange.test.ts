@@ -95,7 +95,7 @@ describe('the ID token of a job', () => {
     expect(await bearer(made.token)).toEqual({
       kind: 'token',
       name: `token:${made.name}`,
-      role: 'uploader',
+      ...{ role: 'uploader', ownerRole: 'uploader' },
       ownerId: 0,
       credentialId: made.token_id,
       principal: `token:${made.token_id}`,

@@ -1,5 +1,6 @@
 // Who may read which private place now: the facts for listeners, made of the rows.
 import { sql } from 'kysely'
+import { publisherOf } from '../../domain/publishers.ts'
 import type { Scopes } from '../../domain/scopes.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Facts } from '../../serve/access/facts.ts'
@@ -20,12 +21,15 @@ export interface AccessFacts {
   revision: number
 }
 
+/** The settings that rights depend on. */
+export type AccessSettings = Pick<Settings, 'ldap' | 'oidc' | 'trusted_publishing'>
+
 export async function accessRevision(db: Db): Promise<number> {
   return (await db.selectFrom('access_revision').select('revision').executeTakeFirstOrThrow()).revision
 }
 
 /** Reads the number first: a change that commits meanwhile raises it again. */
-export async function accessFacts(db: Db, settings: Pick<Settings, 'ldap' | 'oidc'>, now: Date): Promise<AccessFacts> {
+export async function accessFacts(db: Db, settings: AccessSettings, now: Date): Promise<AccessFacts> {
   const revision = await accessRevision(db)
   const places = await privatePlaces(db)
   const rules = createRules(places.length === 0 ? [] : await rulesOf(db))
@@ -46,8 +50,15 @@ export async function accessFacts(db: Db, settings: Pick<Settings, 'ldap' | 'oid
     const readable = rules.ofPerson(token).filter((place) => made.isInScope(token.scopes, place))
     const ends = Math.min(endOfStanding(token, settings) ?? Infinity, token.expires_at?.getTime() ?? Infinity)
     if (readable.length === 0 || ends <= now.getTime()) continue
-    const name = `token:${token.name.replace(/[^\w.@:-]/g, '_')}`
-    credentials.push([token.token_hash, made.numberOf(readable), name, ends === Infinity ? 0 : ends])
+    credentials.push([token.token_hash, made.numberOf(readable), nameOf(token), ends === Infinity ? 0 : ends])
+    if (credentials.length % PACE === 0) await pace()
+  }
+  for (const token of places.length === 0 ? [] : await tokensOfJobs(db, now)) {
+    // Whoever wrote the publisher's scopes gave it this right, so it needs no other.
+    const named = publisherOf(settings.trusted_publishing.publishers, token) ? token.scopes.distributions : []
+    const readable = named.filter((place) => made.isInScope(token.scopes, place))
+    if (readable.length === 0) continue
+    credentials.push([token.token_hash, made.numberOf(readable), nameOf(token), token.expires_at.getTime()])
     if (credentials.length % PACE === 0) await pace()
   }
   const facts: Facts = {
@@ -59,6 +70,9 @@ export async function accessFacts(db: Db, settings: Pick<Settings, 'ldap' | 'oid
   }
   return { facts, revision }
 }
+
+/** As access logs have it. */
+const nameOf = (token: { name: string }) => `token:${token.name.replace(/[^\w.@:#-]/g, '_')}`
 
 interface Place {
   key: string
@@ -151,6 +165,20 @@ interface TokenOfPerson extends DirectoryStanding {
   expires_at: Date | null
   owner_id: number
   groups: string[]
+}
+
+/** Live tokens of CI jobs whose scopes name places. */
+async function tokensOfJobs(db: Db, now: Date) {
+  const { rows } = await sql<{
+    name: string
+    token_hash: string
+    scopes: Scopes & Required<Pick<Scopes, 'distributions'>>
+    expires_at: Date
+    publisher: string
+  }>`select name, token_hash, scopes, expires_at, publisher from api_tokens
+    where publisher is not null and scopes ? 'distributions' and revoked_at is null and expires_at > ${now}
+    order by id`.execute(db)
+  return rows
 }
 
 /** Live tokens of active people who are named by a rule, or are in a group. */

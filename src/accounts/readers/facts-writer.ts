@@ -1,14 +1,13 @@
 // Writes what listeners know about access. Every replica does: the files are equal, and each replaces the other's in one rename.
 import { mkdir, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { sha256Hex } from '../../kernel/crypto.ts'
 import { ensureContent, exchangeFile, exists, fsyncPath, ifMissing, replaceFile } from '../../kernel/files.ts'
 import { createShared } from '../../kernel/shared.ts'
 import { factsName, isFactsName, MARKERS, markerOf, signStamp, STAMP_FILE } from '../../serve/access/facts.ts'
 import type { Db } from '../../store/db.ts'
-import { accessFacts, accessRevision, privatePlaces } from './facts-query.ts'
+import { accessFacts, accessRevision, privatePlaces, type AccessSettings } from './facts-query.ts'
 
 export interface FactsWriter {
   /**
@@ -26,7 +25,7 @@ export interface FactsWriter {
 export interface FactsWriterDeps {
   db: Db
   clock: Clock
-  settings(): Pick<Settings, 'ldap' | 'oidc'>
+  settings(): AccessSettings
   /** `REPOS_DIR/access` */
   directory: string
   /** PEM */
@@ -45,10 +44,13 @@ const MODE = 0o600
 
 export function createFactsWriter(deps: FactsWriterDeps): FactsWriter {
   const { db, clock, settings, directory, privateKey } = deps
-  let written: { revision: number; digest: string; madeAt: number; stampedAt: number } | null = null
+  let written: { revision: number; publishers: string; digest: string; madeAt: number; stampedAt: number } | null = null
+  /** A job's token ends with its publisher. */
+  const publishersNow = () => JSON.stringify(settings().trusted_publishing.publishers)
 
   async function make(): Promise<void> {
     const now = clock.now()
+    const publishers = publishersNow()
     const { facts, revision } = await accessFacts(db, settings(), now)
     const text = JSON.stringify(facts)
     const digest = sha256Hex(text)
@@ -59,7 +61,7 @@ export function createFactsWriter(deps: FactsWriterDeps): FactsWriter {
     await stamp(now, digest)
     await unmark(facts.private)
     if (written?.digest !== digest) await removeOld(digest, now)
-    written = { revision, digest, madeAt: now.getTime(), stampedAt: now.getTime() }
+    written = { revision, publishers, digest, madeAt: now.getTime(), stampedAt: now.getTime() }
   }
 
   /** Not flushed: after a crash of the machine listeners have the one before, and the service writes the next. */
@@ -120,8 +122,9 @@ export function createFactsWriter(deps: FactsWriterDeps): FactsWriter {
     },
     async writeDue() {
       const now = clock.now()
-      if (!written || now.getTime() - written.madeAt >= WHOLE_MS || (await accessRevision(db)) !== written.revision)
+      if (!written || now.getTime() - written.madeAt >= WHOLE_MS || written.publishers !== publishersNow())
         return write()
+      if ((await accessRevision(db)) !== written.revision) return write()
       if (now.getTime() - written.stampedAt < STAMP_MS) return
       await run()
     },

@@ -1,4 +1,5 @@
 // Rights to read, from the rows to what a listener knows: people, groups, machines, tags, and every way in which a right ends.
+import { randomUUID } from 'node:crypto'
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -8,6 +9,7 @@ import type { Caller } from '../../domain/caller.ts'
 import { HOUR_MS } from '../../domain/durations.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Scopes } from '../../domain/scopes.ts'
+import { randomToken } from '../../kernel/crypto.ts'
 import { createLog } from '../../kernel/log.ts'
 import { certificateKey, newFactsKey } from '../../serve/access/facts.ts'
 import { digestsOf } from '../../serve/access/credentials.ts'
@@ -15,6 +17,7 @@ import { createKnownAccess, type KnownAccess } from '../../serve/access/known-ac
 import type { Database } from '../../store/db.ts'
 import { createAccounts, DEFAULTS, GOOD, ORIGIN, outcome, outcomes, ROOT, type Accounts } from '../fixture.ts'
 import type { ReaderKind } from '../../store/tables.ts'
+import { tokenHash } from '../tokens.ts'
 import { createFactsWriter } from './facts-writer.ts'
 import { createPlaceRights } from './place-rights.ts'
 
@@ -24,7 +27,16 @@ let database: Database & { url: string }
 let at: Accounts
 let known: KnownAccess
 let groups: string[] = []
-const settings: Settings = { ...DEFAULTS, ldap: { ...DEFAULTS.ldap, enabled: true, host: 'directory.example.org' } }
+let publishers: Settings['trusted_publishing']['publishers'] = []
+const settings: Settings = {
+  ...DEFAULTS,
+  ldap: { ...DEFAULTS.ldap, enabled: true, host: 'directory.example.org' },
+  trusted_publishing: {
+    get publishers() {
+      return publishers
+    },
+  },
+}
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -252,6 +264,63 @@ describe('people', () => {
     // Without the service: the facts have the end of the token.
     await known.look()
     expect(known.byToken(digestsOf(`Bearer ${token}`))).toBeNull()
+  })
+})
+
+describe('CI jobs', () => {
+  const publish = (...all: (Scopes | undefined)[]) => {
+    const publisher = { name: 'build', issuer: 'https://ci.example', audience: 'x', claims: { sub: 'repo:acme/x' } }
+    publishers = all.map((scopes) => ({ ...publisher, role: 'reader', scopes }))
+  }
+  beforeEach(() => () => publish())
+
+  /** As the exchange of an ID token makes it. */
+  async function jobToken(scopes: Scopes | null, minutes = 15): Promise<string> {
+    const token = `svc_${randomToken(32)}`
+    await database.db
+      .insertInto('api_tokens')
+      .values({
+        ...{ id: randomUUID(), name: 'build#0123abcd', role: 'reader', publisher: 'build', created_by_id: null },
+        ...{ token_hash: tokenHash(token, scopes), token_hint: '', created_by: 'publisher build' },
+        ...{ created_at: at.clock.now(), last_used: null, revoked_at: null },
+        ...{ expires_at: new Date(at.now() + minutes * 60_000), scopes: scopes && JSON.stringify(scopes) },
+      })
+      .execute()
+    return token
+  }
+
+  test.each<[string, Scopes | null, string[] | null]>([
+    ['nothing', null, null],
+    ['a place', { actions: ['read'], distributions: ['npm/team'] }, ['npm/team']],
+    ['places, one of them unknown', { distributions: ['jammy', 'noble', 'gone'] }, ['jammy', 'noble']],
+    ['a place, and may only upload', { actions: ['upload'], distributions: ['jammy'] }, null],
+    ['a place of another format', { formats: ['rpm'], distributions: ['jammy'] }, null],
+    ['an action only', { actions: ['read'] }, null],
+  ])('whose scopes name %s read what they name', async (_, scopes, expected) => {
+    publish(scopes ?? undefined)
+    expect(await reads(await jobToken(scopes))).toEqual(expected)
+  })
+
+  test('read until their token ends, or is revoked, or their publisher is removed or narrowed', async () => {
+    const scopes = { distributions: ['jammy', 'noble'] }
+    publish(scopes)
+    const token = await jobToken(scopes)
+    expect(await reads(token)).toEqual(['jammy', 'noble'])
+    publish({ distributions: ['jammy'] })
+    expect(await reads(token)).toBeNull()
+    publish(scopes)
+    expect(await reads(token)).toEqual(['jammy', 'noble'])
+    publish()
+    expect(await reads(token)).toBeNull()
+    publish(scopes)
+    expect(await reads(token)).toEqual(['jammy', 'noble'])
+    await database.db.updateTable('api_tokens').set({ revoked_at: at.clock.now() }).execute()
+    expect(await reads(token)).toBeNull()
+    const short = await jobToken(scopes, 1)
+    expect(await reads(short)).toEqual(['jammy', 'noble'])
+    at.pass(60_000)
+    // Without the service: the facts have the end of the token.
+    expect(known.byToken(digestsOf(`Bearer ${short}`))).toBeNull()
   })
 })
 

@@ -139,7 +139,10 @@ async function requirePlace(tx: Db, place: string): Promise<{ private: boolean }
   return found
 }
 
-/** The row that a name means. A right ends with the account or machine, and is not inherited by a later one of its name. */
+/**
+ * The row that a name means, which stays until the transaction ends. A right ends with the account or machine, and is not inherited by
+ * a later one of its name.
+ */
 async function whoIs(
   tx: Db,
   kind: ReaderKind,
@@ -150,6 +153,7 @@ async function whoIs(
       .selectFrom('users')
       .select(['id', 'username'])
       .where('username_key', '=', usernameKey(name))
+      .forKeyShare()
       .executeTakeFirst()
     if (!user) throw new Problem('not_found', `there is no user ${name}`)
     return { name: user.username, user_id: user.id, machine_id: null }
@@ -160,6 +164,7 @@ async function whoIs(
       .select(['id', 'name'])
       .where(({ fn, eb }) => eb(fn('lower', ['name']), '=', name.toLowerCase()))
       .where('revoked_at', 'is', null)
+      .forShare()
       .executeTakeFirst()
     if (!machine) throw new Problem('not_found', `there is no machine ${name}`)
     return { name: machine.name, user_id: null, machine_id: machine.id }

@@ -85,15 +85,20 @@ export function importMirrorRoutes(deps: ImportMirrorDeps): Route[] {
   ]
 }
 
+/** What people edit of a mirror. */
+const editedOf = ({ distribution, enabled, selection }: MirrorRow) => ({
+  ...{ distribution, enabled },
+  selection: selectionOf(selection),
+})
+
 /** The state of a mirror for `ETag`. */
 const mirrorState = (row: MirrorRow | null) =>
-  row
-    ? stateOf({ ...row, selection: selectionOf(row.selection) }, ['distribution', 'enabled', 'selection', 'updated_at'])
-    : 'none'
+  row ? stateOf({ ...row, ...editedOf(row) }, ['distribution', 'enabled', 'selection', 'updated_at']) : 'none'
 
 /** Refuses a change if the mirror changed since its sender read it and the request names the state that was read. */
 const unchanged = (request: FastifyRequest) => (before: MirrorRow | null) =>
   requireMatch(request, mirrorState(before), {
+    ...(before && { current: editedOf(before) }),
     updated_at: isoTimeOrNull(before?.updated_at),
     updated_by: before?.updated_by ?? null,
   })

@@ -26,7 +26,7 @@ export async function readable(finding: Finding, key: RepositoryKey, asking: Ask
 
 /**
  * Private ones: machines with a right to it, or to a member. People with an account, and once the repository has readers of its own,
- * only these and maintainers.
+ * only these, maintainers, and tokens that were made for it.
  */
 async function mayRead({ rights }: Finding, repository: Repository, { caller, raw }: Asking): Promise<boolean> {
   const { key, members, kind, is_public: isPublic } = repository
@@ -34,7 +34,16 @@ async function mayRead({ rights }: Finding, repository: Repository, { caller, ra
   if (!caller) return rights.ofMachine(raw.headers.authorization, [key, ...members])
   requireReading(caller)
   if (kind === 'group' || mayAccess(caller.role, 'maintainer+') || !(await rights.isRestricted(key))) return true
-  return rights.ofPerson(caller.ownerId, key)
+  return isMadeFor(caller, key) || rights.ofPerson(caller.ownerId, key)
+}
+
+/**
+ * A token whose scopes name the repository: of a CI job, because administrators wrote these scopes, or of a person who may read all
+ * repositories, although the token has a lesser role.
+ */
+function isMadeFor({ scopes, kind, ownerId, role, ownerRole = role }: Caller, key: string): boolean {
+  if (kind !== 'token' || !scopes?.distributions?.includes(key)) return false
+  return ownerId === 0 || mayAccess(ownerRole, 'maintainer+')
 }
 
 const notReadable = ({ caller }: Asking, why: string) =>

@@ -117,7 +117,7 @@ export const postRegistries = declare({
   problems: ['validation_error', 'already_exists'],
 })
 
-const EDITED = ['description', 'public', 'members']
+const EDITED = ['description', 'public', 'members', 'upstream', 'curation']
 
 export const getRegistriesFormatName = declare({
   method: 'GET',

@@ -2,12 +2,12 @@
 import { sql } from 'kysely'
 import Value from 'typebox/value'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/database.ts'
+import { createTestDatabase, meanwhile } from '../../../test/database.ts'
 import { selectionOf } from '../../domain/mirror-selection.ts'
 import { Problem } from '../../domain/problem.ts'
 import { SettingsSchema } from '../../domain/settings.ts'
 import { findDistribution } from '../../formats/index.ts'
-import type { Database } from '../../store/db.ts'
+import type { Database, Db } from '../../store/db.ts'
 import type { MirrorRow } from '../../store/tables.ts'
 import { createMirrors } from './mirrors.ts'
 
@@ -61,4 +61,7 @@ test('a selection that somebody else replaced meanwhile is not replaced, two at 
   await sql`update mirrors set selection = selection - 'with_dependencies'`.execute(db)
   expect((await mirrors.find(String(source.id))).selection).toEqual(selectionOf({ globs: ['c'] }))
   expect((await mirrors.all())[0]?.row?.selection).toEqual(selectionOf({ globs: ['c'] }))
+
+  const deletion = (tx: Db) => tx.deleteFrom('sources').execute()
+  await expect(meanwhile(database, deletion, () => put('e', null))).rejects.toMatchObject({ code: 'not_found' })
 })

@@ -132,7 +132,8 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
       const row = { ...mirror.row, selection: JSON.stringify(mirror.selection), updated_by: by.name }
       await transaction(db, async (tx) => {
         // Locks the source, because a new mirror has no row to lock.
-        await tx.selectFrom('sources').select('id').where('id', '=', row.source_id).forUpdate().execute()
+        const source = tx.selectFrom('sources').select('id').where('id', '=', row.source_id).forUpdate()
+        if (!(await source.executeTakeFirst())) throw new Problem('not_found', `there is no import source ${id}`)
         const now = tx.selectFrom('mirrors').selectAll().where('source_id', '=', row.source_id)
         check?.((await now.executeTakeFirst()) ?? null)
         await tx

@@ -109,6 +109,7 @@ export async function openRegistry() {
   return {
     ...deps,
     deps,
+    engine: database.engine,
     errors,
     addFile,
     publisher: createListingPublisher(deps),

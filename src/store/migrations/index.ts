@@ -32,6 +32,7 @@ import { keptAnswers } from './0033-kept-answers.ts'
 import { clientSignIn } from './0034-client-sign-in.ts'
 import { repositories } from './0035-repositories.ts'
 import { proxies } from './0036-proxies.ts'
+import { jobsRead } from './0039-jobs-read.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -66,4 +67,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0034-client-sign-in': clientSignIn,
   '0035-repositories': repositories,
   '0036-proxies': proxies,
+  '0039-jobs-read': jobsRead,
 }

@@ -2,6 +2,7 @@
 import { Alert, Button, Text } from '@mantine/core'
 import { ApiError } from '../api/problem.ts'
 import { Failure } from './answer.tsx'
+import { differences } from './differences.ts'
 import { Foreign } from './foreign.tsx'
 import { When } from './when.tsx'
 import { sentence } from './words.ts'
@@ -21,10 +22,6 @@ export function Moved({ error, opened, load }: { error: unknown; opened: object;
     updated_by?: string | null
     updated_at?: string | null
   }
-  const before = opened as Record<string, unknown>
-  const changed = Object.entries(current).filter(
-    ([key, value]) => key !== 'updated_at' && JSON.stringify(value) !== JSON.stringify(before[key]),
-  )
   return (
     <Alert color="yellow" variant="outline" role="alert">
       <Text size="sm">
@@ -37,7 +34,7 @@ export function Moved({ error, opened, load }: { error: unknown; opened: object;
         )}
         . Nothing was saved, and what you typed is still here.
       </Text>
-      {changed.map(([key, value]) => (
+      {differences(current, { ...opened }).map(([key, value]) => (
         <Text size="sm" key={key} style={{ overflowWrap: 'anywhere' }}>
           {sentence(key)} is now{' '}
           <b>

@@ -13,7 +13,7 @@ import { evidenceOf, type Action, type Evidence } from './item.ts'
 import { Reason } from './reasons.tsx'
 import { idOf, type RecordId } from './record-id.ts'
 import type { Made } from './made.ts'
-import { heldElsewhere, leftOpen, ScopeChoice, WHOLE, type Scope } from './scope.tsx'
+import { leftOpen, otherFiles, ScopeChoice, WHOLE, type Scope } from './scope.tsx'
 
 /** Identifies a decision about the record while it is being sent. */
 export const decidingKey = (record: RecordId) => ['decide', idOf(record)]
@@ -46,14 +46,18 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, s
       call('POST /security/packages/{name}/{version}/decide', { params: { name, version }, query: {}, body }),
     onMutate: () => Date.now(),
     onSuccess: async ({ decisions }, _, sentAt) => {
-      const others = scope.elsewhere ? heldElsewhere(evidence) : []
-      const records = [distribution, ...others].map((one) => ({ name, version, arch, distribution: one }))
+      // What was decided, not what was on the screen: a file may have come meanwhile.
+      const others = decisions.filter((one) => one.distribution !== distribution || one.arch !== arch)
+      const records = [
+        record,
+        ...others.map((one) => ({ name, version, arch: one.arch, distribution: one.distribution })),
+      ]
       const ids = decisions.map(({ id }) => id)
       onDecided(records, {
         ids,
         action,
         what: `${name} ${version}`,
-        where: records.map((one) => one.distribution),
+        where: [...new Set(records.map((one) => one.distribution))],
         at: Date.now(),
         seconds: (Date.now() - sentAt) / 1000,
       })
@@ -63,7 +67,10 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, s
     onError: () => void queries.invalidateQueries({ queryKey: evidenceOf(record).queryKey }),
   })
   const isWhole = scope.findings === null || leftOpen(evidence.findings, scope.findings).length === 0
-  const body = bodyOf({ record, action, draft, scope, sha256: evidence.sha256 }, now)
+  const body = bodyOf(
+    { record, action, draft, scope, hasFiles: otherFiles(evidence).length > 0, sha256: evidence.sha256 },
+    now,
+  )
   const ready = draft.reason.trim() !== '' && scope.findings?.length !== 0 && (isWhole || !approves) && body !== null
   const send = () => ready && !decide.isPending && decide.mutate(body)
 

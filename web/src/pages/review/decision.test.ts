@@ -5,9 +5,12 @@ import { choicesWith, daysOf, firstDay, suggestedEnding, wrongEnding, type Endin
 const NOW = Date.parse('2026-11-24T15:00:00Z')
 const record = { name: 'curl', version: '1', arch: 'amd64', distribution: 'noble' }
 const SHA256 = 'a'.repeat(64)
-const scope = { findings: null, elsewhere: false }
+const scope = { findings: null, elsewhere: false, files: true }
 const sent = (ending: Ending, action: 'accept_risk' | 'reject' = 'accept_risk') =>
-  bodyOf({ record, action, scope, sha256: SHA256, draft: { ...EMPTY_DRAFT, reason: 'why', ending } }, NOW)
+  bodyOf(
+    { record, action, scope, hasFiles: false, sha256: SHA256, draft: { ...EMPTY_DRAFT, reason: 'why', ending } },
+    NOW,
+  )
 
 test.each([
   ['none', '', { action: 'accept_risk' }],
@@ -21,6 +24,19 @@ test.each([
     distribution: 'noble',
     arch: 'amd64',
     sha256: SHA256,
+    ...expected,
+  })
+})
+
+test.each([
+  ['all held files of the version', true, { distribution: 'pypi/team' }],
+  ['the shown one only', false, { distribution: 'pypi/team', arch: 'sdist' }],
+])('a decision about %s is sent so', (_, files, expected) => {
+  const file = { ...record, arch: 'sdist', distribution: 'pypi/team' }
+  const draft = { ...EMPTY_DRAFT, reason: 'why' }
+  const whole = { record: file, action: 'reject', draft, hasFiles: true, sha256: SHA256 } as const
+  expect(bodyOf({ ...whole, scope: { ...scope, files } }, NOW)).toEqual({
+    ...{ action: 'reject', justification: 'why', sha256: SHA256 },
     ...expected,
   })
 })

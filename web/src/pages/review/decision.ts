@@ -21,12 +21,17 @@ export interface Decision {
   action: Action
   draft: Draft
   scope: Scope
+  /** whether the version has other held files in the repository */
+  hasFiles: boolean
   /** digest of the shown file. If the package was replaced meanwhile, the service refuses. */
   sha256: string
 }
 
 /** @returns null while the end is missing: without one an approval would be valid for ever */
-export function bodyOf({ record: { distribution, arch }, action, draft, scope, sha256 }: Decision, now: number) {
+export function bodyOf(
+  { record: { distribution, arch }, action, draft, scope, hasFiles, sha256 }: Decision,
+  now: number,
+) {
   const days = approves(action) ? daysOf(draft.ending, now) : null
   if (days === undefined) return null
   return {
@@ -38,8 +43,9 @@ export function bodyOf({ record: { distribution, arch }, action, draft, scope, s
       : action,
     justification: draft.reason,
     // Without a distribution it covers all distributions that hold these bytes.
-    ...(scope.elsewhere ? {} : { distribution }),
-    arch,
+    ...(scope.elsewhere && !(hasFiles && scope.files) ? {} : { distribution }),
+    // Without an architecture it covers all held files of the version.
+    ...(hasFiles && scope.files ? {} : { arch }),
     sha256,
     ...(scope.findings !== null && { cve_ids: [...scope.findings] }),
     ...(days !== null && { expires_in_days: days }),

@@ -10,9 +10,19 @@ export interface Scope {
   findings: readonly string[] | null
   /** whether it also covers other distributions that hold the same bytes */
   elsewhere: boolean
+  /** of a repository: whether it also covers the other held files of the version */
+  files: boolean
 }
 
-export const WHOLE: Scope = { findings: null, elsewhere: false }
+export const WHOLE: Scope = { findings: null, elsewhere: false, files: true }
+
+/** Other held files of the version in the same repository: wheels and the source distribution. */
+export function otherFiles({ others, arch, distribution }: Evidence): string[] {
+  const files = others.filter(
+    (one) => one.status === 'pending_review' && one.distribution === distribution && one.arch !== arch,
+  )
+  return distribution.includes('/') ? files.map((one) => one.arch) : []
+}
 
 /** Distributions that hold the same bytes for the same architecture, if one decision can cover them all. */
 export function heldElsewhere({ others, arch, distribution }: Evidence): string[] {
@@ -35,9 +45,9 @@ interface ScopeProps {
 }
 
 export function ScopeChoice({ action, evidence, scope, setScope }: ScopeProps) {
-  const elsewhere = heldElsewhere(evidence)
+  const [elsewhere, files] = [heldElsewhere(evidence), otherFiles(evidence)]
   const { findings, holding_total: holding } = evidence
-  if (findings.length === 0 && elsewhere.length === 0) return null
+  if (findings.length + elsewhere.length + files.length === 0) return null
   const chosen = scope.findings
   const start = () => findings.filter((finding) => finding.holding).map(({ id }) => id)
   return (
@@ -61,7 +71,15 @@ export function ScopeChoice({ action, evidence, scope, setScope }: ScopeProps) {
       {chosen !== null && (
         <Choose {...{ action, evidence, chosen }} choose={(ids) => setScope({ ...scope, findings: ids })} />
       )}
-      {elsewhere.length > 0 && (
+      {files.length > 0 && (
+        <Switch
+          label={`Also ${count(files.length, 'other held file', 'other held files')} of this version: ${files.join(', ')}`}
+          description="Held for the same reason, with the same findings; otherwise it is refused, and each is decided by itself."
+          checked={scope.files}
+          onChange={(event) => setScope({ ...scope, files: event.currentTarget.checked })}
+        />
+      )}
+      {elsewhere.length > 0 && !(scope.files && files.length > 0) && (
         <Switch
           label={`Also in ${elsewhere.join(', ')}: the same bytes wait there`}
           checked={scope.elsewhere}
