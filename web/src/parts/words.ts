@@ -79,7 +79,7 @@ export const ACTIONS = {
 } as const
 
 /** Abbreviations that stay in capitals. */
-const CAPITALS = /\b(api|apt|av|cve|dn|epss|gpg|kev|ldap|mfa|oidc|rpm|sla|smtp|ssl|tls|url)\b/g
+const CAPITALS = /\b(api|apt|av|ca|cve|dn|epss|gpg|kev|ldap|mfa|oidc|rpm|sla|smtp|ssl|tls|url)\b/g
 
 /** @returns "API token create" for API_TOKEN_CREATE, "cve-rematch" or the like */
 export function sentence(key: string): string {
