@@ -1,5 +1,6 @@
-// `npm audit signatures` through a proxy: signatures of an upstream, and its provenance.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+// `npm audit signatures` through a proxy: signatures of an upstream, and its provenance; and `npm publish` with provenance.
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -87,4 +88,22 @@ test('npm 11 tells of a package that the upstream does not sign', async () => {
     1,
     expect.stringMatching(/1 package has a missing registry signature[^]*unsigned@1\.0\.0/),
   ])
+})
+
+test.each(['npm10', 'npm11'] as const)('%s publishes with provenance', async (client) => {
+  const name = `built-${client}`
+  const address = `http://127.0.0.1:${at.gate.port}/npm/team/`
+  const project = await machine.project(address, at.uploader, { name, version: '1.0.0', private: false })
+  expect((await project.run(client, ['pack'])).code).toBe(0)
+  const file = join(project.directory, `${name}-1.0.0.tgz`)
+  const sha512 = createHash('sha512')
+    .update(await readFile(file))
+    .digest('hex')
+  const bundle = await sigstore.attest({ subject: [{ name: `pkg:npm/${name}@1.0.0`, digest: { sha512 } }] })
+  await writeFile(join(project.directory, 'built.sigstore'), JSON.stringify(bundle))
+  const env = await tuf.prepare(`${project.directory}-home`)
+  const { code, text } = await project.run(client, ['publish', file, '--provenance-file=built.sigstore'], { env })
+  expect(code, text).toBe(0)
+  const { body } = await at.get(`team/-/npm/v1/attestations/${name}@1.0.0`)
+  expect(body).toEqual({ attestations: [{ predicateType: SLSA, bundle }] })
 })

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startNpmRegistry, type NpmRegistry } from '../fakes/npm-registry.ts'
 import { asPypi, PUBLISH, registryKey, SLSA, startSigstore, type Bundle, type Sigstore } from '../fakes/sigstore.ts'
 import { startSimpleIndex, type SimpleIndex } from '../fakes/simple-index.ts'
+import { buildNpm, publishBody } from '../samples/npm.ts'
 import { buildWheel } from '../samples/python.ts'
 import { form } from './http.ts'
 import { startNpm } from './npm.ts'
@@ -173,6 +174,59 @@ describe('npm', () => {
     for (const path of ['lib', 'lib@1.0.0', '@', '%2e%2e@1.0.0', '@acme/lib@'])
       expect((await at.get(`team/-/npm/v1/attestations/${path}`)).status).toBe(404)
     expect((await at.get('nowhere/-/npm/v1/keys', { as: null })).status).toBe(401)
+  })
+
+  describe('a publish', () => {
+    const subjectOf = (name: string, tarball: Buffer) => ({
+      name: `pkg:npm/${name}@1.0.0`,
+      digest: { sha512: sha('sha512', tarball) },
+    })
+    async function publish(name: string, tarball: Buffer, bundle: string) {
+      const body = publishBody({
+        ...{ name, version: '1.0.0', tarball },
+        change: (body: Record<string, any>) => (body['_attachments'][`${name}-1.0.0.sigstore`] = { data: bundle }),
+      })
+      const headers = { 'content-type': 'application/json' }
+      return as('PUT', `/npm/team/${name}`, { body, headers })
+    }
+
+    test('with provenance offers it once it was verified', async () => {
+      const name = fresh()
+      const tarball = await buildNpm({ name, version: '1.0.0' })
+      const bundle = await sigstore.attest({ subject: [subjectOf(name, tarball)] })
+      const reply = await publish(name, tarball, JSON.stringify(bundle))
+      expect([reply.status, reply.headers['npm-notice']], reply.text).toEqual([201, undefined])
+      expect((await at.get(`team/-/npm/v1/attestations/${name}@1.0.0`)).body).toEqual({
+        attestations: [{ predicateType: SLSA, bundle }],
+      })
+      expect((await distOf(name, 'team'))?.attestations?.provenance).toEqual({ predicateType: SLSA })
+      expect((await seen('npm', 'team', name))?.detail.attestations).toMatchObject([
+        { predicate: SLSA, repository: 'https://github.com/acme/lib', workflow: '.github/workflows/release.yml' },
+      ])
+    })
+
+    test.each<[string, (subject: ReturnType<typeof subjectOf>) => Promise<string>, string]>([
+      [
+        'other bytes',
+        async ({ name }) =>
+          JSON.stringify(await sigstore.attest({ subject: [{ name, digest: { sha512: '0'.repeat(128) } }] })),
+        'its provenance does not match its bytes',
+      ],
+      ['no JSON', async () => '{', 'its attestations are not JSON'],
+      ['no bundle', async () => '[]', 'its provenance does not verify'],
+      [
+        'what breaks out of its place',
+        async () => '{}},{"bundle":{}}],"attestations":[{"bundle":{}',
+        'its provenance does not verify',
+      ],
+    ])('with provenance of %s waits for a review', async (_, make, message) => {
+      const name = fresh()
+      const tarball = await buildNpm({ name, version: '1.0.0' })
+      const reply = await publish(name, tarball, await make(subjectOf(name, tarball)))
+      expect([reply.status, reply.headers['npm-notice']], reply.text).toEqual([201, expect.stringContaining('is held')])
+      expect((await seen('npm', 'team', name))?.message).toContain(message)
+      expect((await at.get(`team/-/npm/v1/attestations/${name}@1.0.0`)).status).toBe(403)
+    })
   })
 
   test('a deprecation that comes later is shown beside what was verified', async () => {

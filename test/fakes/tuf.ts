@@ -53,9 +53,12 @@ export async function startTuf(root: string) {
     close: server.close,
     /** Prepares the home of a person who uses npm. @returns the environment that npm needs */
     async prepare(home: string): Promise<Record<string, string>> {
-      const cache = join(home, '.npm', '_tuf', HOST)
-      await mkdir(cache, { recursive: true })
-      await writeFile(join(cache, 'root.json'), first)
+      // What `npm audit signatures` and `npm publish` read.
+      for (const caches of ['.npm/_tuf', '.local/share/sigstore-js']) {
+        const cache = join(home, caches, HOST)
+        await mkdir(cache, { recursive: true })
+        await writeFile(join(cache, 'root.json'), first)
+      }
       const module = join(home, 'redirect.cjs')
       await writeFile(module, redirect(Number(new URL(server.url).port)))
       return { NODE_OPTIONS: `--require ${module}` }

@@ -50,7 +50,10 @@ describe('the body of a publish', () => {
     for await (const piece of tarball ?? []) bytes.push(piece)
     return { said, content: tarball && Buffer.concat(bytes).toString() }
   }
-  const attached = { 'lib-1.0.0.tgz': { data: Buffer.from('the tarball').toString('base64') } }
+  const attached = {
+    'lib-1.0.0.tgz': { data: Buffer.from('the tarball').toString('base64') },
+    'lib-1.0.0.sigstore': { data: '{"a":1}' },
+  }
   const versions = {
     '1.0.0': { name: 'lib', version: '1.0.0', deprecated: 'old', dist: { shasum: 'aa', x: 1 }, y: {} },
   }
@@ -61,13 +64,14 @@ describe('the body of a publish', () => {
       names: ['lib', 'lib'],
       tags: new Map([['latest', '1.0.0']]),
       versions: new Map([['1.0.0', { name: 'lib', version: '1.0.0', deprecated: 'old', shasum: 'aa' }]]),
+      bundles: ['{"a":1}'],
     }
     for (const sent of [
       { ...body, _attachments: attached },
       { _attachments: attached, ...body },
     ])
       expect(await read(JSON.stringify(sent), size)).toEqual({ said, content: 'the tarball' })
-    expect(await read(JSON.stringify(body), size)).toEqual({ said, content: null })
+    expect(await read(JSON.stringify(body), size)).toEqual({ said: { ...said, bundles: [] }, content: null })
   })
 
   test.each<[string, object]>([

@@ -17,6 +17,8 @@ export interface Said {
   tags: Map<string, string>
   /** by the key in `versions` */
   versions: Map<string, SaidVersion>
+  /** Sigstore bundles that `npm publish --provenance` made, in JSON */
+  bundles: string[]
 }
 
 export interface Publication {
@@ -35,19 +37,20 @@ function wantedOf([first = '', second = '', third = '', fourth = '', ...more]: r
   if (more.length > 0) return 'nothing'
   if (second === '') return first === '_id' || first === 'name' ? 'whole' : PARTS.includes(first) ? 'inside' : 'nothing'
   if (first === 'dist-tags') return third === '' ? 'whole' : 'nothing'
-  if (third === '') return first === 'versions' || isTarball(second) ? 'inside' : 'nothing'
-  if (first === '_attachments') return third === 'data' && fourth === '' ? 'pieces' : 'nothing'
+  if (third === '') return 'inside'
+  if (first === '_attachments')
+    return third === 'data' && fourth === '' ? (isBundle(second) ? 'whole' : 'pieces') : 'nothing'
   if (third === 'dist') return fourth === '' ? 'inside' : SAID_OF_DIST.includes(fourth) ? 'whole' : 'nothing'
   return fourth === '' && SAID_OF_VERSION.includes(third) ? 'whole' : 'nothing'
 }
 
 const PARTS = ['dist-tags', 'versions', '_attachments']
-/** The other kind of attachment is a Sigstore bundle. */
-const isTarball = (attachment: string) => !attachment.endsWith('.sigstore')
+/** The other kind of attachment is the tarball. */
+const isBundle = (attachment: string) => attachment.endsWith('.sigstore')
 
 /** Reads up to the first byte of the tarball, or to the end. @throws Problem('validation_error') */
 export async function readPublication(body: AsyncIterable<Uint8Array>): Promise<Publication> {
-  const said: Said = { names: [], tags: new Map(), versions: new Map() }
+  const said: Said = { names: [], tags: new Map(), versions: new Map(), bundles: [] }
   const picked = pickJson(body, wantedOf, MOST_BYTES)
   const first = await nextPiece(picked, said)
   if (!first && said.names.length === 0) throw invalidField('body', 'is no description of a package')
@@ -79,6 +82,7 @@ async function* piecesFrom(first: Piece, picked: AsyncGenerator<Picked, void>, s
 function note(said: Said, [first, key = '', ...inner]: readonly string[], value: unknown): void {
   if (typeof value !== 'string' || !isStorable(value)) throw invalidField([first, key].join('.'), 'is not a text')
   if (first === 'dist-tags') said.tags.set(key, value)
+  else if (first === '_attachments') said.bundles.push(value)
   else if (first === 'versions') {
     const version = said.versions.get(key) ?? {}
     said.versions.set(key, { ...version, [inner.at(-1) as keyof SaidVersion]: value })

@@ -5,22 +5,27 @@ import { invalidField, isProblem, Problem } from '../../domain/problem.ts'
 import type { VersionNote } from '../../domain/repositories.ts'
 import { isNewName } from '../../formats/npm/names.ts'
 import type { Intake } from '../../intake/intake.ts'
+import type { Provenance } from '../../gate/provenance/provenance.ts'
 import type { IntakeResult, Source } from '../../packages/arrival.ts'
 import type { DeletePackages } from '../../packages/delete-packages.ts'
 import type { Publisher } from '../../publish/publisher.ts'
 import type { NameIn, Names } from '../../registries/names.ts'
+import type { ReleaseNotes } from '../../registries/release-notes.ts'
 import type { Actor, Repositories } from '../../registries/repositories.ts'
 import { parseJson } from '../http/bodies.ts'
 import { handle, type Call, type Route } from '../http/route.ts'
 import { writable } from '../registries/access.ts'
+import { attestedUpload } from '../registries/attested-upload.ts'
 import { deletePackage, deleteTag, deleteTarball, putPackage, putRevision, putTag } from './npm.contract.ts'
 import { requireName } from './protocol.ts'
 import { readPublication, type Publication, type Said } from './publication.ts'
-import { requireAsSaid } from './said.ts'
+import { bundlesDocument, requireAsSaid } from './said.ts'
 import { findName, type ReadingDeps } from './reading.ts'
 
 export interface PublishingDeps extends Pick<ReadingDeps, 'repositories' | 'reader'> {
   names: Names
+  releaseNotes: Pick<ReleaseNotes, 'attest'>
+  provenance: Provenance
   intake: Pick<Intake, 'accept'>
   publisher: Pick<Publisher, 'converge'>
   deletePackages: DeletePackages
@@ -125,12 +130,21 @@ async function textIn({ bodyStream }: Pick<WriteCall, 'bodyStream'>): Promise<st
 /** The tarball is judged before its tags are set: what the gate refuses is not tagged. */
 async function publish(deps: PublishingDeps, call: WriteCall, place: Place, { said, tarball }: Publication) {
   const { names, publisher } = deps
-  const source = sourceOf(deps, call, place, said, tarball as AsyncIterable<Uint8Array>)
+  const attested = attestedUpload(deps.provenance, () => bundlesDocument(said.bundles))
+  const source = {
+    ...sourceOf(deps, call, place, said, tarball as AsyncIterable<Uint8Array>),
+    get steps() {
+      return attested.steps()
+    },
+  }
   const meta = { method: 'upload' as const, importedBy: place.caller.name, origin: call.origin }
   const result = await deps.intake.accept(source, meta).catch(existing(place.of.name))
   const isRefused = result.status === 'quarantined' || result.status === 'rejected'
   for (const [tag, version] of isRefused ? [] : said.tags)
     if (version === result.version) await names.setTag(place.of, tag, version, place.by)
+  const kept = attested.kept()
+  const release = { ...place.of, version: result.version }
+  if (kept.length > 0) await deps.releaseNotes.attest(release, result.filename, kept, place.by)
   await publisher.converge(place.of.repository, [place.of.name])
   if (isRefused) throw new Problem('policy_hold', `${place.of.name}@${result.version} was refused: ${result.message}`)
   if (result.status === 'pending_review') call.reply.header('npm-notice', noticeOf(result))

@@ -25,6 +25,10 @@ export function requireAsSaid(
   requireDigest('shasum', said.shasum?.toLowerCase(), digests.sha1)
 }
 
+/** The bundles as a registry lists them, null for none. They are JSON, or the gate says that they are not: it parses them in a reader. */
+export const bundlesDocument = (bundles: readonly string[]): string | null =>
+  bundles.length === 0 ? null : `{"attestations":[${bundles.map((bundle) => `{"bundle":${bundle}}`).join()}]}`
+
 /** The SHA-512 in hex, of one or several digests: https://w3c.github.io/webappsec-subresource-integrity/ */
 function integrityIn(text: string | undefined): string | undefined {
   const stated = text?.split(/\s+/).find((one) => one.startsWith('sha512-'))

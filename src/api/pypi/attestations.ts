@@ -2,9 +2,6 @@
 import Type from 'typebox'
 import { Check } from 'typebox/value'
 import { invalidField } from '../../domain/problem.ts'
-import type { ProvenanceFound } from '../../gate/provenance/messages.ts'
-import { keptOf, provenanceSeen, type Provenance } from '../../gate/provenance/provenance.ts'
-import type { Step } from '../../gate/step.ts'
 
 /** One has about 10 KB: a certificate, an entry of a log, a signature. */
 const MOST_CHARACTERS = 256 * 1024
@@ -36,29 +33,6 @@ export function readAttestations(text: string): readonly unknown[] {
   return read
 }
 
-/** @param attestations those that came, once the form was read */
-export function attestedUpload(provenance: Provenance, attestations: () => readonly unknown[]) {
-  let found: ProvenanceFound | null = null
-  const step: Step = {
-    key: 'attestations',
-    label: 'Attestations',
-    async run({ format, facts: { name, version }, digests, filename }) {
-      const file = { name, version, filename, digests }
-      const document = JSON.stringify({ attestation_bundles: [{ attestations: attestations() }] })
-      found = await provenance.verify({
-        format: format.id,
-        file,
-        publishedAt: null,
-        document,
-        signatures: [],
-        keys: null,
-      })
-      return { seen: provenanceSeen(found, false) }
-    },
-  }
-  return {
-    steps: () => (attestations().length > 0 ? [step] : []),
-    /** what was verified, once the step ran */
-    kept: () => (found ? keptOf(found) : []),
-  }
-}
+/** As an index lists them; null for none. */
+export const documentOf = (attestations: readonly unknown[]): string | null =>
+  attestations.length === 0 ? null : JSON.stringify({ attestation_bundles: [{ attestations }] })

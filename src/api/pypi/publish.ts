@@ -16,7 +16,8 @@ import type { RegistryReader } from '../../serve/registries/registry-reader.ts'
 import { readUploadForm } from '../http/multipart.ts'
 import type { SignedCall } from '../http/route.ts'
 import { writable } from '../registries/access.ts'
-import { attestedUpload, readAttestations } from './attestations.ts'
+import { attestedUpload } from '../registries/attested-upload.ts'
+import { documentOf, readAttestations } from './attestations.ts'
 
 export interface PublishDeps {
   repositories: Repositories
@@ -54,7 +55,7 @@ export async function publishFile(deps: PublishDeps, call: Upload): Promise<{ st
   const key = { format: 'pypi', name: params.repo }
   const repository = (await writable(deps.repositories, key, undefined, caller)).key
   let said: Said | null = null
-  const attested = attestedUpload(deps.provenance, () => said!.attestations)
+  const attested = attestedUpload(deps.provenance, () => documentOf(said!.attestations))
   const source: Source = {
     get steps() {
       return attested.steps()

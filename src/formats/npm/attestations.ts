@@ -1,5 +1,5 @@
 // How npm packages are attested: https://github.com/npm/attestation, and the signatures of registries.
-import { isObject, objectsAt, stringAt } from '../../domain/json.ts'
+import { isObject, objectAt, objectsAt, stringAt } from '../../domain/json.ts'
 import type { AttestationReading } from '../registry-format.ts'
 import type { NpmRecord } from './read.ts'
 
@@ -9,10 +9,10 @@ export const attestationsForm = (version: string): string => `attestations ${ver
 export const npmAttestations: AttestationReading<NpmRecord> = {
   list(document) {
     if (!isObject(document) || !Array.isArray(document['attestations'])) return null
-    return objectsAt(document, 'attestations').map(({ predicateType, bundle }) => ({
-      bundle,
-      kept: { ...(typeof predicateType === 'string' ? { predicateType } : {}), bundle },
-    }))
+    return objectsAt(document, 'attestations').map(({ predicateType, bundle }) => {
+      const kind = typeof predicateType === 'string' ? predicateType : kindOf(bundle)
+      return { bundle, kept: { ...(kind === null ? {} : { predicateType: kind }), bundle } }
+    })
   },
   isNamed: (subject, { name, version }) => subject.name === purlOf(name, version),
   digest: 'sha512',
@@ -23,6 +23,17 @@ export const npmAttestations: AttestationReading<NpmRecord> = {
   },
   signedText: ({ name, version, digests }) =>
     `${name}@${version}:sha512-${Buffer.from(digests.sha512, 'hex').toString('base64')}`,
+}
+
+/** What `npm publish` sends does not name it beside the bundle. */
+function kindOf(bundle: unknown): string | null {
+  const payload = isObject(bundle) ? stringAt(objectAt(bundle, 'dsseEnvelope'), 'payload') : null
+  try {
+    const statement: unknown = JSON.parse(Buffer.from(payload ?? '', 'base64').toString('utf8'))
+    return isObject(statement) ? stringAt(statement, 'predicateType') : null
+  } catch {
+    return null
+  }
 }
 
 const SHORT_HOSTS: Readonly<Record<string, string>> = {
