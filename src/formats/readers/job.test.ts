@@ -49,6 +49,17 @@ describe('a job', () => {
     })
   })
 
+  it('whose files cannot be removed gives its reader back', async () => {
+    const pool = scriptedReaders(GOOD, { mostReaders: 1 })
+    const files = createSpoolFiles(() => join(directory, 'never'), 1e6)
+    const stuck = { ...files, removeAll: () => Promise.reject(new Error('no access')) }
+    for (let round = 0; round < 2; round++)
+      await expect(askJob(pool, 'work', 'given', { isDone: isText, isLarge: true, files: stuck })).rejects.toThrow(
+        'no access',
+      )
+    await pool.close()
+  })
+
   it('that nobody wants any more leaves its reader to the next one', async () => {
     const pool = scriptedReaders(
       `if (request.kind === 'work') for (let n = 0; n < 4; n++) send({ kind: 'sent', value: String(process.pid) })

@@ -87,9 +87,12 @@ async function* runOnce<Sent, Done>(
       if (reply.kind === 'sent' || reply.kind === 'write') lease.post({ kind: 'more' })
     }
   } finally {
-    if (!isOver) await stop(lease)
-    await files?.removeAll()
-    lease.release()
+    try {
+      if (!isOver) await stop(lease)
+      await files?.removeAll()
+    } finally {
+      lease.release()
+    }
   }
 }
 
