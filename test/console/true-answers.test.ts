@@ -173,8 +173,8 @@ test('two administrators and one account: the second is told what it is now, and
   await service.call('PATCH', '/auth/users/max', { email: 'max@example.org', full_name: LONG })
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.getByRole('alert').getByText('changed this while the form was open').waitFor()
-  await dialog.getByText('email is now max@example.org').waitFor()
-  const told = dialog.getByText(/^full name is now U\+202E/)
+  await dialog.getByText('Email is now max@example.org').waitFor()
+  const told = dialog.getByText(/^Full name is now U\+202E/)
   expect(await told.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0)
   expect(await dialog.getByLabel('Full name').inputValue()).toBe('Max the Second')
   const stored = async () => (await service.call('GET', '/auth/users/max')).body
