@@ -389,7 +389,10 @@ describe.each([
     for (const place of ['jammy', 'almalinux9'])
       await service.call('PATCH', `/distributions/${place}`, { private: false })
     await service.call('DELETE', `/machines/${machineId}`)
-    await vi.waitFor(async () => expect((await ask(url(0))).status).toBe(200), SEEN).finally(() => nginx.stop())
+    const allArePublic = async () => {
+      for (const [base, path] of paths) expect((await ask(base + path)).status, path).toBe(200)
+    }
+    await vi.waitFor(allArePublic, SEEN).finally(() => nginx.stop())
   })
 
   const url = (n: number) => paths[n]!.join('')
