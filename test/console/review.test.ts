@@ -217,6 +217,31 @@ describe('decisions', () => {
     expect(body.items).toMatchObject([{ user: 'maria' }])
   })
 
+  test('what is typed at the sign-in stays when an older request is answered', async () => {
+    const page = await place('/review')
+    await heading(page).waitFor()
+    let release = () => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
+    await page.route('**/onlookers*', (route) => released.then(() => route.continue()))
+    const asked = page.waitForRequest('**/onlookers*')
+    await page.keyboard.press('j')
+    await asked
+    await page.context().clearCookies()
+    await page.getByRole('button', { name: 'Reject', exact: true }).click()
+    await page.getByLabel('Reason').fill('a reason')
+    await page.keyboard.press('Control+Enter')
+    await titled(page, 'Sign in')
+    await page.getByLabel('User name').fill(MARIA.username)
+    let refused = 0
+    page.on('response', (answer) => (refused += Number(answer.url().includes('/onlookers') && answer.status() === 401)))
+    release()
+    // The console asks twice before it takes a session for ended.
+    await expect.poll(() => refused).toBeGreaterThan(1)
+    await page.locator('input[name=password]').fill(MARIA.password)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await titled(page, 'Review')
+  })
+
   test('a typed reason survives a session that ended, about the same package', async () => {
     const name = SINGLE[30] as string
     const page = await place(itemOf(name))

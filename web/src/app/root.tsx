@@ -28,10 +28,12 @@ export function Root() {
 
   useEffect(() => {
     const leave = () => {
+      // The answer to an older request: somebody may be typing there already.
+      if (location.pathname.endsWith('/login')) return
       queries.clear()
       void queries.refetchQueries({ queryKey: sessionQuery.queryKey })
       const next = `${location.pathname}${location.search}`
-      if (!location.pathname.endsWith('/login')) void navigate({ to: '/login', search: { next } })
+      void navigate({ to: '/login', search: { next } })
     }
     onSessionEnd(leave)
     return keepAlive(queries, leave)

@@ -26,8 +26,13 @@ export default function Login() {
   }, [state, next, navigate])
 
   const opened = (answer: { mfa_required: boolean }) => {
-    if (answer.mfa_required) setNeedsCode(true)
-    else void queries.refetchQueries({ queryKey: sessionQuery.queryKey })
+    if (answer.mfa_required) {
+      setNeedsCode(true)
+      return
+    }
+    // What somebody read before is not for whoever signs in now.
+    queries.removeQueries({ predicate: ({ queryKey: [first] }) => first !== sessionQuery.queryKey[0] })
+    void queries.refetchQueries({ queryKey: sessionQuery.queryKey })
   }
   return (
     <Frame title={needsCode ? 'Second step' : 'Sign in'}>
