@@ -16,6 +16,8 @@ export interface Refresh {
    * @param signal ends the update between two sources; what was imported stays
    */
   advisories(progress?: Progress, force?: boolean, signal?: AbortSignal): Promise<UpdateOutcome>
+  /** whether there is anything to read for `advisories`, as below */
+  readonly hasAdvisories: boolean
   /** whether any list has an address: a closed network has none */
   readonly hasLists: boolean
   /**
@@ -49,6 +51,7 @@ export function createRefresh(
   }
 
   return {
+    hasAdvisories: advisoryData.hasSources,
     hasLists: enrichment.hasLists,
     selfTest,
     async advisories(progress, force = false, signal) {

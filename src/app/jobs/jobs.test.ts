@@ -13,6 +13,16 @@ test.each<[string, boolean, boolean, string | null]>([
   expect(job?.schedule(settings)?.pattern ?? null).toBe(pattern)
 })
 
+test.each<[string, boolean, boolean, string | null]>([
+  ['runs every hour', true, true, '17 * * * *'],
+  ['does not run in a closed network, where neither an address nor a directory has any', true, false, null],
+  ['does not run when nothing is scanned', false, true, null],
+])('the update of advisories %s', (_, grype_scan, hasAdvisories, pattern) => {
+  const job = createJobs({ refresh: { hasAdvisories } } as JobDeps).find(({ id }) => id === 'advisories')
+  const settings = { validation: { grype_scan }, sync: { timezone: 'UTC' } } as Settings
+  expect(job?.schedule(settings)?.pattern ?? null).toBe(pattern)
+})
+
 test.each([
   [5, 5],
   [45, 45],

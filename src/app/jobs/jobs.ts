@@ -63,7 +63,7 @@ export function createJobs(deps: JobDeps): Job[] {
       id: 'advisories',
       name: 'Update advisories that are older than a day',
       schedule: ({ validation, sync }) =>
-        validation.grype_scan ? { pattern: '17 * * * *', timezone: sync.timezone } : null,
+        validation.grype_scan && deps.refresh.hasAdvisories ? { pattern: '17 * * * *', timezone: sync.timezone } : null,
       run: async () => ({ ...(await deps.reviewTasks.advisories({ force: false, createdBy: 'scheduler' })) }),
     },
     {

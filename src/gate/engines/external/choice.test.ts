@@ -79,6 +79,7 @@ describe('their databases', () => {
     error: null,
   })
   const own = (outcome: UpdateOutcome['status']): AdvisoryData => ({
+    hasSources: true,
     status: async () => status('osv', null),
     ageSeconds: async () => 1,
     update: async () => ({ status: outcome, message: 'own' }),

@@ -45,6 +45,7 @@ export function withExternal(
 
   const judge = external.find(({ name }) => name === first)
   return {
+    hasSources: true,
     status: () => (judge ? statusOf(judge) : advisories.status()),
     async ageSeconds() {
       if (!judge) return advisories.ageSeconds()

@@ -9,6 +9,8 @@ import { BUCKETS, ecosystemOf } from './ecosystems.ts'
 import type { ImportResult, OsvImporter } from './import.ts'
 
 export interface AdvisoryData {
+  /** whether there is anything to read: a closed network may have nothing */
+  readonly hasSources: boolean
   /** never throws */
   status(): Promise<EngineStatus>
   /** seconds since the least recently read feed was read; null before the first read */
@@ -76,6 +78,8 @@ export function createAdvisoryData(deps: AdvisoryDataDeps): AdvisoryData {
   }
 
   return {
+    hasSources: deps.url !== null || deps.directory !== null,
+
     async status() {
       try {
         const [state, feeds] = await Promise.all([advisories.state(), inForce()])
