@@ -215,6 +215,11 @@ describe('npm', () => {
       ['no JSON', async () => '{', 'its attestations are not JSON'],
       ['no bundle', async () => '[]', 'its provenance does not verify'],
       [
+        'two thousand bundles',
+        async () => Array.from({ length: 2000 }, () => '{}').join('},{"bundle":'),
+        'it has 2000 attestations, and at most 16 are read',
+      ],
+      [
         'what breaks out of its place',
         async () => '{}},{"bundle":{}}],"attestations":[{"bundle":{}',
         'its provenance does not verify',
